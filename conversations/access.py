@@ -30,7 +30,7 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds:
     """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
     log_context.bind(conversation_id=str(pk))
     try:
-        return own_conversations(user, kinds=kinds).select_related("model").get(pk=pk)
+        return own_conversations(user, kinds=kinds).select_related("model", "project").get(pk=pk)
     except Conversation.DoesNotExist:
         raise Http404("No such conversation.") from None
 

@@ -26,6 +26,7 @@ from conversations.api import (
     ledger,
     messages,
     models,
+    projects,
     requests,
     search,
     usage,
@@ -118,5 +119,6 @@ for router in (
     ledger.router,
 ):
     api.add_router("/conversations", router)
+api.add_router("/projects", projects.router)
 for router in (search.router, context.router, models.router, usage.router):
     api.add_router("", router)

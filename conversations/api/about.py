@@ -28,6 +28,7 @@ get new fields.
 """
 TAGS = [
     {"name": "conversations", "description": "Make, list, search, read, change and delete them."},
+    {"name": "projects", "description": "Folders of conversations with instructions of their own."},
     {"name": "messages", "description": "Read what was said, say something, go another way from there."},
     {"name": "agents", "description": "Tasks that an agent's planner handed to executors."},
     {"name": "events", "description": "What happens in a conversation, as it happens."},

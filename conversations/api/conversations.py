@@ -26,8 +26,9 @@ from conversations.context import goals, ledger, settings
 from conversations.context.reliability import reliability_of
 from conversations.context.rules import checked
 from conversations.errors import Invalid
-from conversations.llm.profiles import chat_profiles, default_profile, named
-from conversations.models import Conversation, ModelProfile
+from conversations.llm.profiles import default_profile
+from conversations.models import Conversation, Project
+from conversations.projects import own_projects
 from conversations.runtime.payloads import conversation_json, goal_json
 from conversations.turns import conversations
 from conversations.validation import clean_text
@@ -40,6 +41,7 @@ Kind = Annotated[
     Literal["chat", "agent", "gateway"] | None,
     Query(description="Chats, agents, or those of the gateway alone; without it chats and agents."),
 ]
+InProject = Annotated[UUID | None, Query(description="Those of this project alone.")]
 Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
 
 
@@ -51,9 +53,11 @@ Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the 
 )
 def create_conversation(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     """Empty, with the site's default model unless another is named."""
-    fields = body.model_dump(exclude={"model"})
+    fields = body.model_dump(exclude={"model", "project"})
     fields["effort"] = fields["effort"] or ""
-    row = Conversation(owner=request.auth, model=_profile(body.model), **fields)
+    project = _project(request, body.project)
+    model = settings.named_profile(body.model) or (project and project.model) or default_profile()
+    row = Conversation(owner=request.auth, model=model, project=project, **fields)
     row.rules = checked(row, row.rules, model=row.model)
     with transaction.atomic():
         row.save()
@@ -65,13 +69,20 @@ def create_conversation(request: Request, body: schema.NewConversation) -> dict[
     "", operation_id="conversations_list_all", response=described(schema.ConversationPage), summary="List conversations"
 )
 def list_conversations(
-    request: Request, q: Search = "", kind: Kind = None, cursor: Cursor = None, limit: Limit = 50
+    request: Request,
+    q: Search = "",
+    kind: Kind = None,
+    project: InProject = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """One's own, the latest first. Those of the gateway can be read, rolled back and deleted; all else is 409
     `read_only`: what they hold is decided by their caller's next call. What executors say is part of no list: an
     agent's `runs` name it.
     """
     rows = own_conversations(request.auth, kinds=(kind,) if kind else CHATS).select_related("model")
+    if project:
+        rows = rows.filter(project=project)
     if q:
         rows = rows.filter(title__icontains=clean_text("q", q, limit=MAX_SEARCH, allow_blank=True))
     return newest_first(rows, conversation_json, by="updated_at", cursor=cursor, limit=limit)
@@ -100,7 +111,9 @@ def change_conversation(request: Request, conversation_id: UUID, body: schema.Co
     conversation = writable_conversation(request.auth, conversation_id)
     changes: settings.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:
-        changes["model"] = _profile(body.model)
+        changes["model"] = settings.named_profile(body.model) or default_profile()
+    if "project" in changes:
+        changes["project"] = _project(request, body.project)
     settings.change(conversation, **changes)
     return _told(conversation)
 
@@ -126,11 +139,11 @@ def _told(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def _profile(name: str | None) -> ModelProfile | None:
-    if name is None:
-        return default_profile()
-    name = clean_text("model", name, limit=100)
-    profile = named(name, chat_profiles())
-    if profile is None:
-        raise Invalid(f"model: there is no model called {name!r}.", field="model")
-    return profile
+def _project(request: Request, project_id: UUID | None) -> Project | None:
+    """The person's project of this id; None for no id. Raises Invalid."""
+    if project_id is None:
+        return None
+    project = own_projects(request.auth).select_related("model").filter(pk=project_id).first()
+    if project is None:
+        raise Invalid("project: there is no such project.", field="project")
+    return project

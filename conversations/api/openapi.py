@@ -69,6 +69,7 @@ PATHS = {
     "message_id": "Id of one of its messages.",
     "attachment_id": "Id of one of its files.",
     "entry_id": "Id of one of its ledger's entries.",
+    "project_id": "Id of the project.",
     "run_id": "Id of one of its runs.",
     "task_id": "Id of the compaction, as it was told when that was asked for.",
     "number": "Number of the summary, from `checkpoints` of the context.",

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
@@ -27,12 +27,14 @@ class Head(NamedTuple):
     """The columns of a conversation, and of its model, that a turn needs.
 
     `covered_tokens` are those of all messages that its active checkpoints stand for.
-    In an executor's conversation, `system_prompt`, `policy` and `rules` are those of its agent's conversation.
+    In an executor's conversation, `system_prompt`, `project_instructions`, `policy` and `rules` are those of its
+    agent's conversation.
     """
 
     id: UUID
     mode: str
     system_prompt: str
+    project_instructions: str
     policy: dict[str, Any]
     rules: list[str]
     noted: list[list[str]]
@@ -135,6 +137,9 @@ def _columns() -> dict[str, Any]:
         "id": "id",
         "mode": "mode",
         "system_prompt": _of_the_person("system_prompt"),
+        "project_instructions": Coalesce(
+            "parent__project__instructions", "project__instructions", Value(""), output_field=TextField()
+        ),
         "policy": _of_the_person("policy"),
         "rules": _of_the_person("rules"),
         "noted": "noted",

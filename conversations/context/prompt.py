@@ -61,6 +61,7 @@ def instructions_of(head: Head) -> Instructions:
         window,
         head.kind,
         bool(head.tools),
+        head.project_instructions,
     )
 
 
@@ -108,6 +109,7 @@ def opening_tokens(
         size,
         conversation.kind,
         bool(tools),
+        person.project.instructions if person.project else "",
     )
     return system_prompt.tokens(instructions) + llm_tools.tokens(tools)
 

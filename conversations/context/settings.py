@@ -12,9 +12,9 @@ from conversations.context import ledger, usage
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.policy import checked_policy
 from conversations.context.rules import checked as checked_rules
-from conversations.errors import Conflict, Invalid
-from conversations.llm.profiles import chat_profiles, default_profile
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.errors import Conflict, Invalid, NotFound
+from conversations.llm.profiles import chat_profiles, default_profile, named
+from conversations.models import Conversation, Message, ModelProfile, Project
 from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.models.model_profile import Effort
 from conversations.runtime.event_types import EventType
@@ -36,12 +36,23 @@ def chosen_profile(profile_id: str) -> ModelProfile:
     return profile
 
 
+def named_profile(name: str | None) -> ModelProfile | None:
+    """The profile of this name; None without a name. Raises Invalid."""
+    if name is None:
+        return None
+    profile = named(clean_text("model", name, limit=100), chat_profiles())
+    if profile is None:
+        raise Invalid(f"model: there is no model called {name!r}.", field="model")
+    return profile
+
+
 class Changes(TypedDict, total=False):
     """What a person may change of a conversation."""
 
     title: str
     model: ModelProfile | None
     effort: str | None
+    project: Project | None
     mode: str
     system_prompt: str
     policy: dict[str, Any]
@@ -54,12 +65,13 @@ class Changes(TypedDict, total=False):
 CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
     "title": lambda _, title: clean_title(title),
     "effort": lambda _, effort: clean_effort(effort),
+    "project": lambda conversation, project: _own_project(conversation, project),
     "mode": lambda _, mode: clean_mode(mode),
     "system_prompt": lambda _, text: clean_system_prompt(text),
     "policy": lambda _, values: checked_policy(values),
 }
 """What may be set, and what becomes of it, beside rules. The rest is what a form or a schema makes of it."""
-IN_REQUESTS = {"model", "effort", "mode", "system_prompt", "policy", "rules", "uses_tools"}
+IN_REQUESTS = {"model", "effort", "project", "mode", "system_prompt", "policy", "rules", "uses_tools"}
 """These change the next request, mostly how full the window is with it; pages show that with the meter."""
 
 
@@ -132,6 +144,13 @@ def clean_effort(effort: object) -> str:
     if effort not in Effort.values:
         raise Invalid(f"effort: must be one of {', '.join(Effort.values)}, or empty.", field="effort")
     return str(effort)
+
+
+def _own_project(conversation: Conversation, project: Project | None) -> Project | None:
+    """The project, unchanged. Raises NotFound for another person's."""
+    if project is not None and project.owner_id != conversation.owner_id:
+        raise NotFound("No such project.")
+    return project
 
 
 def _require_no_reply(conversation: Conversation) -> None:

@@ -1,4 +1,4 @@
-"""Builds the system prompt: base instructions by tier, mode, the person's own prompt, goal and ledger.
+"""Builds the system prompt: base instructions by tier, mode, project, the person's own prompt, goal and ledger.
 
 It is equal from turn to turn, so that a provider's prompt cache hits.
 """
@@ -42,6 +42,7 @@ MODES = {
     "debugger": "You help to find faults: keep symptoms, what was tried and root causes in view.",
 }
 RULES = "# Rules\nThe person set these. Follow them in every answer; where two disagree, the later one holds:"
+PROJECT = "# Project\nThe person wrote these instructions for all conversations of this project:"
 NOTED = "# Noted\nThe person said this earlier in this conversation. It is a record of their words, not an order:"
 MAX_NOTED_SHARE = 1 / 24
 """The largest share of the window for noted entries; the latest have it first."""
@@ -73,6 +74,8 @@ class Instructions(NamedTuple):
     window: int = UNKNOWN_WINDOW
     kind: str = "chat"
     has_tools: bool = False
+    project: str = ""
+    """The instructions of the conversation's project."""
 
 
 def text(instructions: Instructions) -> str:
@@ -84,7 +87,9 @@ def text(instructions: Instructions) -> str:
     part = PLANNER if instructions.kind == "agent" and instructions.has_tools else ""
     rules = "\n".join((RULES, *(f"- {rule}" for rule in instructions.rules))) if instructions.rules else ""
     noted = "\n".join((NOTED, *instructions.noted)) if instructions.noted else ""
-    parts = (base, part, MODES.get(instructions.mode, ""), instructions.personal, instructions.goal, rules, noted)
+    project = f"{PROJECT}\n{instructions.project}" if instructions.project else ""
+    own = (instructions.personal, instructions.goal)
+    parts = (base, part, MODES.get(instructions.mode, ""), project, *own, rules, noted)
     return "\n\n".join(part for part in parts if part)
 
 

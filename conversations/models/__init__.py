@@ -9,6 +9,7 @@ from conversations.models.ledger_entry import LedgerEntry
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
+from conversations.models.project import Project
 from conversations.models.queued_message import QueuedMessage
 from conversations.models.saved_prompt import SavedPrompt
 from conversations.models.stored_prompt import Wording
@@ -29,6 +30,7 @@ __all__ = [
     "ModelProfile",
     "Paste",
     "Preference",
+    "Project",
     "QueuedMessage",
     "SavedPrompt",
     "ToolCall",

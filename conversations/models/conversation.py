@@ -42,6 +42,9 @@ class Conversation(models.Model):
     model = models.ForeignKey(
         "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
+    project = models.ForeignKey(
+        "Project", on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False
+    )
     mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
     # How hard its model thinks; "" is as the model's profile says.
     effort = models.CharField(max_length=8, choices=Effort, blank=True, default="", db_default="")
@@ -90,6 +93,11 @@ class Conversation(models.Model):
         indexes = [
             models.Index(fields=["owner", "-updated_at", "-id"], name="conversation_by_owner"),
             models.Index(fields=["parent"], name="conversation_by_parent", condition=models.Q(parent__isnull=False)),
+            models.Index(
+                fields=["project", "-updated_at", "-id"],
+                name="conversation_by_project",
+                condition=models.Q(project__isnull=False),
+            ),
             models.Index(
                 fields=["owner", "imported_from"],
                 name="conversation_imported",

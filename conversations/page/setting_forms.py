@@ -15,10 +15,11 @@ from conversations.api_keys import MAX_NAME
 from conversations.context import ledger_entries
 from conversations.context.settings import profile_of
 from conversations.llm.profiles import chat_profiles
-from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference, SavedPrompt
+from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference, Project, SavedPrompt
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.models.goal import MAX_GOAL_CHARS
 from conversations.models.model_profile import Effort
+from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
 from conversations.models.saved_prompt import MAX_NAME_CHARS, MAX_PROMPT_CHARS
 from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
 from conversations.preferences import begin_with
@@ -74,18 +75,45 @@ class ModelChoice(PageForm):
 
 
 class BeginForm(PageForm):
-    """The model and the effort of a new chat, those of the person's preferences first chosen."""
+    """The model and the effort of a new chat. The project's model, or that of the person's preferences, is chosen."""
 
     model = TypedField(label="Model", required=False, widget=KeepingSelect())
     effort = TypedField(
         label="Effort", required=False, widget=KeepingSelect(choices=[("", "Usual effort"), *Effort.choices])
     )
 
-    def __init__(self, user: AbstractBaseUser) -> None:
-        profile = begin_with(user)["model"]
+    def __init__(self, user: AbstractBaseUser, project: Project | None = None) -> None:
+        profile = (project and project.model) or begin_with(user)["model"]
         super().__init__(None, initial={"model": profile.pk if profile else "", "effort": ""}, auto_id="begin-%s")
         widget: Any = self.fields["model"].widget
         widget.choices = [(model.pk, model.name) for model in chat_profiles()]
+
+
+class ProjectForm(PageForm):
+    """The settings of a project, each kept as it is changed; `project_` stands before the name of each."""
+
+    project_name = TypedField(
+        label="Name", widget=forms.TextInput({"maxlength": MAX_PROJECT_NAME_CHARS, "required": True})
+    )
+    project_instructions = TypedField(
+        label="Instructions",
+        required=False,
+        widget=_textarea(
+            rows=7,
+            maxlength=MAX_INSTRUCTIONS_CHARS,
+            placeholder="For all chats of this project: who the model is, and how it should answer",
+        ),
+    )
+    project_model = TypedField(label="Model of new chats", required=False, widget=KeepingSelect(gone="A model"))
+    project_colour = TypedField(label="Colour", widget=KeepingSelect(choices=Project.Colour.choices))
+
+    def __init__(self, project: Project, *, is_new: bool = False) -> None:
+        own = {f"project_{name}": getattr(project, name) for name in ("name", "instructions", "colour")}
+        super().__init__(None, initial=own | {"project_model": project.model_id or ""}, auto_id="%s")
+        if is_new:
+            self.fields["project_name"].widget.attrs["autofocus"] = True
+        widget: Any = self.fields["project_model"].widget
+        widget.choices = [("", "The usual one"), *((model.pk, model.name) for model in chat_profiles())]
 
 
 class ModeChoice(PageForm):

@@ -17,6 +17,7 @@ from conversations.models import (
     LedgerEntry,
     Message,
     Paste,
+    Project,
     ToolCall,
 )
 from conversations.runtime import endings
@@ -27,6 +28,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "id": str(conversation.id),
         "title": conversation.title,
         "model": conversation.model.name if conversation.model else None,
+        "project": str(conversation.project_id) if conversation.project_id else None,
         "mode": conversation.mode,
         "effort": conversation.effort or None,
         "system_prompt": conversation.system_prompt,
@@ -41,6 +43,19 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "compression_version": conversation.compression_version,
         "created_at": conversation.created_at.isoformat(),
         "updated_at": conversation.updated_at.isoformat(),
+    }
+
+
+def project_json(project: Project) -> dict[str, Any]:
+    """A project as JSON; one without `conversation_count` is new and has no conversations."""
+    return {
+        "id": str(project.pk),
+        "name": project.name,
+        "colour": project.colour,
+        "instructions": project.instructions,
+        "model": project.model.name if project.model else None,
+        "conversations": getattr(project, "conversation_count", 0),
+        "created_at": project.created_at.isoformat(),
     }
 
 

@@ -31,8 +31,8 @@ from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.turns.branches import message_of
 
 COPIED = (
-    "owner_id", "title", "model_id", "effort", "mode", "system_prompt", "proposed_system_prompt", "policy", "kind",
-    "uses_tools",
+    "owner_id", "title", "model_id", "project_id", "effort", "mode", "system_prompt", "proposed_system_prompt",
+    "policy", "kind", "uses_tools",
 )  # fmt: skip
 CONTINUED, FORKED = " (continued)", " (fork)"
 OPENING = "This is where we stand, from an earlier conversation:"

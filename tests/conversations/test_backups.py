@@ -45,6 +45,7 @@ from conversations.models import (
     ModelProfile,
     Paste,
     Preference,
+    Project,
     QueuedMessage,
     SavedPrompt,
     ToolCall,
@@ -103,6 +104,8 @@ def people(user: User, conversation: Conversation) -> None:
     Paste.objects.create(message=message, number=1, start=0, length=3)
     QueuedMessage.objects.create(conversation=conversation, content="Next?", shown="Next?", pastes=[[1, 0, 4]])
     Preference.objects.create(user=user, theme="dark")
+    conversation.project = Project.objects.create(owner=user, name="Ports", instructions="Times are UTC.")
+    conversation.save(update_fields=["project"])
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
     Attachment.objects.create(
         owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",

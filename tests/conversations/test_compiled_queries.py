@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from compression.core.values import ToolUse
 from conversations.context import head, transcript
-from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, Project, ToolCall
 
 pytestmark = pytest.mark.django_db
 
@@ -34,8 +34,10 @@ def talk(user: User) -> Conversation:
         name="m", model_id="m", window=12_345, max_reply_tokens=678, is_local=True, token_correction=1.5,
         sees_images=True,
     )  # fmt: skip
+    project = Project.objects.create(owner=user, name="Ports", instructions="Times are UTC.")
     return Conversation.objects.create(
-        owner=user, model=model, mode="code", system_prompt="Be short.", policy={"threshold": 0.7}, rules=["Say port."],
+        owner=user, project=project,
+        model=model, mode="code", system_prompt="Be short.", policy={"threshold": 0.7}, rules=["Say port."],
         goal_text="Ship it", kind="agent", compressed_context="So far.", compressed_tokens=7, verbatim_ids=["a"],
         elided={"b": 9}, compression_version=4, uses_tools=True, compressed_at=timezone.now(),
     )  # fmt: skip
@@ -47,8 +49,9 @@ def test_every_field_of_a_head_is_read_from_its_own_column(talk: Conversation) -
     assert tuple(head._columns()) == read._fields[: len(head._columns())]
     for name in head._columns():
         row: Any = talk.model if name in OF_THE_MODEL else talk
-        if name not in ("is_compacting", "is_replying", "covered_tokens"):
+        if name not in ("project_instructions", "is_compacting", "is_replying", "covered_tokens"):
             assert getattr(read, name) == getattr(row, OF_THE_MODEL.get(name) or OTHERS.get(name, name)), name
+    assert read.project_instructions == "Times are UTC."
     assert (read.is_compacting, read.is_replying, read.covered_tokens) == (False, False, 0)
 
 
@@ -56,6 +59,7 @@ def test_an_executor_reads_its_persons_words(talk: Conversation, user: User) -> 
     own = Conversation.objects.create(owner=user, parent=talk, kind="executor", system_prompt="", policy={}, rules=[])
     read, persons = head.head_of(own.pk), head.head_of(talk.pk)
     assert (read.system_prompt, read.policy, read.rules) == (persons.system_prompt, persons.policy, persons.rules)
+    assert read.project_instructions == persons.project_instructions == "Times are UTC."
     assert (read.mode, read.nominal_window, read.window) == (own.mode, None, None)
 
 

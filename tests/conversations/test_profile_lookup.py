@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations.api.conversations import _profile
+from conversations.context import settings
 from conversations.context.policy import checked_policy
 from conversations.errors import Refused
 from conversations.exchange import exports, imports
@@ -35,7 +35,7 @@ def by_import(name: str, user: User) -> ModelProfile | None:
 
 
 WAYS: dict[str, Callable[[str, User], ModelProfile | None]] = {
-    "API": lambda name, user: _profile(name),
+    "API": lambda name, user: settings.named_profile(name),
     "gateway": lambda name, user: model_of(name),
     "import": by_import,
     "policy": by_policy,

@@ -61,7 +61,7 @@ def parts_of(page: str) -> list[str]:
 
 def test_each_reply_opens_what_the_model_saw(replies: list[Message], pages: Pages) -> None:
     page = pages.get("chat", replies[0].conversation_id)
-    links = [one["href"] for one in elements(page).with_attribute("hx-target") if one["hx-target"] == "#reader"]
+    links = [one.get("href") for one in elements(page).with_attribute("hx-target") if one["hx-target"] == "#reader"]
     for reply in replies:
         assert reverse("request", args=[reply.conversation_id, reply.pk]) in links
     question = Message.objects.get(content="Third?")

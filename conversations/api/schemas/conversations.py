@@ -28,11 +28,13 @@ SystemPrompt = Annotated[
     str, AfterValidator(clean_system_prompt), Field(json_schema_extra={"maxLength": MAX_SYSTEM_PROMPT_CHARS})
 ]
 OwnEffort = Annotated[Any, AfterValidator(clean_effort), LooksLike(Effort | None)]
+ProjectId = Annotated[UUID | None, Field(strict=False)]
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 
 TITLE = "At most 200 characters; an empty one is made from the first message, and by a model after it."
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
 EFFORT = "How hard its model thinks before a reply; null: as the model is set. Not said to a server that refuses it."
+PROJECT = "Id of its project, from `GET /api/projects`; null: it is in none."
 MODE = "What a summary must not lose."
 SYSTEM_PROMPT = (
     "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "
@@ -57,6 +59,7 @@ class ListedConversation(BaseModel):
     title: str = about("Its title; empty until something was said.", "Ports of the billing service")
     model: str | None = about("Name of its model; null: none was there when it was made.", "gpt-4.1-mini")
     effort: Effort | None = about(EFFORT, "high")
+    project: UUID | None = about(PROJECT, "0199b3c2-7d20-7c31-9a1e-2b6f0c9a4d15")
     mode: Mode = about(MODE, "developer")
     system_prompt: str = about(SYSTEM_PROMPT, "Answer briefly.")
     proposed_system_prompt: str = about(PROPOSED, "")
@@ -101,6 +104,7 @@ class NewConversation(Body):
     title: Title = Field(default="", description=TITLE)
     model: ModelName = Field(default=None, description=MODEL)
     effort: OwnEffort = Field(default=None, description=EFFORT)
+    project: ProjectId = Field(default=None, description=PROJECT)
     mode: Mode = Field(default="assistant", description=MODE)
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)
@@ -117,6 +121,7 @@ class ConversationChanges(Body):
     title: Title = Field(default="", description=TITLE)
     model: ModelName = Field(default=None, description=MODEL)
     effort: OwnEffort = Field(default=None, description=EFFORT)
+    project: ProjectId = Field(default=None, description=PROJECT)
     mode: Mode = Field(default="assistant", description=MODE)
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -23,8 +24,9 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.page.setting_forms import BeginForm
 from conversations.page.views.guard import Request, member
-from conversations.page.views.query_params import ids_of, moment
+from conversations.page.views.query_params import id_of, ids_of, moment
 from conversations.page.views.sidebar import sidebar, used_last
+from conversations.projects import get_project
 from conversations.turns import slash_commands, turn
 
 MAX_UNDONE = 100
@@ -94,7 +96,9 @@ def ask(request: Request) -> HttpResponse:
     if compaction.command(text) is not None:
         raise Invalid("content: there is nothing to compact in a new chat.", field="content")
     slash_commands.require_text(text)
-    begin = preferences.begin_with(request.user)
+    begin: dict[str, Any] = preferences.begin_with(request.user)
+    if project_id := id_of(request.POST, "project"):
+        begin["project"] = get_project(request.user, project_id)
     if "model" in request.POST:
         begin["model"] = settings.chosen_profile(request.POST["model"])
     begin["effort"] = settings.clean_effort(request.POST.get("effort"))

@@ -1,4 +1,4 @@
-"""The sidebar of every page: a person's conversations by date of their last change."""
+"""The sidebar of every page: a person's projects, then their other conversations by date of their last change."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from hashlib import sha256
 from itertools import groupby
+from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from conversations.access import CHATS, own_conversations
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, Project
+from conversations.projects import own_projects
 
+IN_PROJECTS = 60
+"""The conversations in projects that are read: those used last, whatever project they are in."""
+IN_A_PROJECT = 4
+"""The most conversations that are listed below a project."""
+COLUMNS = ("id", "title", "kind", "pinned", "archived", "updated_at", "seen_at", "project_id")
 LIMIT = 60
 """The most conversations of one part of the list."""
 RECENT = 5
@@ -30,11 +37,20 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Sidebar:
-    """A part of the list. `earlier` is the `before` of the next part (None: there is none).
+class Folder:
+    """A project and the conversations that were used last in it."""
 
-    `is_rest`: this is not the first part. `is_archive`: it lists archived conversations. `is_unused`: the person has no
-    conversation, not even an archived one or one in the trash.
+    project: Project
+    conversations: tuple[Conversation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """A part of the list.
+
+    `folders`: the projects, which the first part begins with. `earlier`: the `before` of the next part (None: there is
+    none). `is_rest`: this is not the first part. `is_archive`: it lists archived conversations. `is_unused`: the person
+    has no conversation, not even an archived one or one in the trash.
     """
 
     sections: tuple[Section, ...]
@@ -42,19 +58,25 @@ class Sidebar:
     is_rest: bool = False
     is_archive: bool = False
     is_unused: bool = False
+    folders: tuple[Folder, ...] = ()
 
     @property
     def conversations(self) -> list[Conversation]:
-        return [conversation for section in self.sections for conversation in section.conversations]
+        parts: tuple[Folder | Section, ...] = (*self.folders, *self.sections)
+        return [row for part in parts for row in part.conversations]
 
     @property
     def stamp(self) -> str:
         """A digest of all that the list shows: equal lists have equal stamps."""
         shown = [(row.pk.hex, row.title, heading, getattr(row, "activity", "")) for heading, row in self._headed()]
-        return sha256(repr(shown).encode()).hexdigest()[:16]
+        projects = [(folder.project.pk.hex, folder.project.name, folder.project.colour) for folder in self.folders]
+        return sha256(repr((projects, shown)).encode()).hexdigest()[:16]
 
     def _headed(self) -> Iterator[tuple[str, Conversation]]:
-        return ((section.heading, row) for section in self.sections for row in section.conversations)
+        for folder in self.folders:
+            yield from ((folder.project.name, row) for row in folder.conversations)
+        for section in self.sections:
+            yield from ((section.heading, row) for row in section.conversations)
 
 
 def sidebar(
@@ -64,13 +86,16 @@ def sidebar(
     current: Conversation | None = None,
     archived: bool = False,
 ) -> Sidebar:
-    """Pinned conversations first, then by the day of the last change; `current` is always included.
+    """Projects, then pinned conversations, then by the day of the last change; `current` is always included.
 
-    One query; two if the list is empty.
+    Two queries; one more if the person has projects, and one more if nothing is listed. The archive and later parts of
+    the list have no projects of their own.
     """
-    own = own_conversations(user)
-    mine = own.filter(archived=archived).only("id", "title", "kind", "pinned", "archived", "updated_at", "seen_at")
-    mine = mine.annotate(**_last_reply())
+    is_first = before is None and not archived
+    mine = own_conversations(user).filter(archived=archived).only(*COLUMNS).annotate(**_last_reply())
+    folders = _folders(user, mine, current) if is_first else ()
+    if not archived:
+        mine = mine.filter(project=None)
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
     rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
     shown = rows[:LIMIT]
@@ -78,18 +103,34 @@ def sidebar(
     if rows[LIMIT:] and rows[LIMIT].updated_at == earlier:
         # Imported conversations may share a date, and the next part of the list begins before this date.
         shown += mine.filter(pinned=False, updated_at=earlier).exclude(pk__in=[row.pk for row in shown])
-    if current and current not in shown:
+    if current and current not in shown and not (is_first and current.project_id):
         shown.append(current)
-    for row in shown:
+    for row in (*shown, *(row for folder in folders for row in folder.conversations)):
         state = activity_of(row)
         row.activity = "" if row == current and state == UNREAD else state  # type: ignore[attr-defined]
+    is_empty = not shown and not folders
     return Sidebar(
         _sections(shown, timezone.localdate()),
         earlier,
         is_rest=before is not None,
         is_archive=archived,
-        is_unused=not shown and not Conversation.objects.filter(owner_id=user.pk, kind__in=CHATS).exists(),
+        folders=folders,
+        is_unused=is_empty and not Conversation.objects.filter(owner_id=user.pk, kind__in=CHATS).exists(),
     )
+
+
+def _folders(user: AbstractBaseUser, mine: QuerySet[Conversation], current: Conversation | None) -> tuple[Folder, ...]:
+    """The person's projects by name, each with the conversations that were used last in it, and with `current`."""
+    projects = list(own_projects(user).only("id", "name", "colour"))
+    if not projects:
+        return ()
+    inside: dict[UUID | None, list[Conversation]] = {}
+    for row in mine.filter(project__isnull=False).order_by("-updated_at", "-id")[:IN_PROJECTS]:
+        inside.setdefault(row.project_id, []).append(row)
+    listed = {project: rows[:IN_A_PROJECT] for project, rows in inside.items()}
+    if current and current.project_id and current not in listed.setdefault(current.project_id, []):
+        listed[current.project_id].append(current)
+    return tuple(Folder(project, tuple(listed.get(project.pk, ()))) for project in projects)
 
 
 def activity_of(row: Conversation) -> str:

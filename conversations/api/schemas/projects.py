@@ -1,0 +1,59 @@
+"""A project, and what may be set of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from conversations.api.schemas.fields import Body, about
+from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
+from conversations.projects import MAX_PROJECTS, clean_instructions, clean_name
+
+Colour = Literal["grey", "teal", "blue", "violet", "amber", "red"]
+Name = Annotated[
+    str, AfterValidator(clean_name), Field(json_schema_extra={"minLength": 1, "maxLength": MAX_PROJECT_NAME_CHARS})
+]
+Instructions = Annotated[
+    str, AfterValidator(clean_instructions), Field(json_schema_extra={"maxLength": MAX_INSTRUCTIONS_CHARS})
+]
+ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
+
+INSTRUCTIONS = "A part of the system prompt of each of its conversations; empty for none."
+MODEL = "Name of the model that its new conversations begin with; null: the person's usual one."
+
+
+class Project(BaseModel):
+    id: UUID = about("Its id.", "0199b3c2-7d20-7c31-9a1e-2b6f0c9a4d15")
+    name: str = about("Its name.", "Billing migration")
+    colour: Colour = about("The colour of its folder.", "teal")
+    instructions: str = about(INSTRUCTIONS, "Assume that I know SQL well. Times are UTC.")
+    model: str | None = about(MODEL, "gpt-4.1-mini")
+    conversations: int = about("The number of its conversations, without those in the trash.", 16, ge=0)
+    created_at: datetime = about("When it was made.", "2026-11-20T08:30:00+00:00")
+
+
+class Projects(BaseModel):
+    items: list[Project] = about(f"All of one's own by name, at most {MAX_PROJECTS}.")
+
+
+class NewProject(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "Billing migration", "colour": "teal"}})
+
+    name: Name = Field(description="Its name.")
+    colour: Colour = Field(default="grey", description="The colour of its folder.")
+    instructions: Instructions = Field(default="", description=INSTRUCTIONS)
+    model: ModelName = Field(default=None, description=MODEL)
+
+
+class ProjectChanges(Body):
+    """What is not named stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"instructions": "Times are UTC."}})
+
+    name: Name = Field(default="", description="Its name.")
+    colour: Colour = Field(default="grey", description="The colour of its folder.")
+    instructions: Instructions = Field(default="", description=INSTRUCTIONS)
+    model: ModelName = Field(default=None, description=MODEL)

@@ -1,0 +1,123 @@
+"""A person's projects: the page of each, its settings, and conversations that are moved in and out."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
+
+from compression.core.tokens import count_tokens
+from conversations import projects
+from conversations.access import own_conversations
+from conversations.context import settings
+from conversations.errors import Invalid
+from conversations.llm.profiles import default_profile
+from conversations.models import Conversation, Project
+from conversations.page.setting_forms import BeginForm, ProjectForm
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import id_of, ids_of
+from conversations.page.views.sidebar import sidebar
+
+MAX_LISTED = 200
+"""The most conversations that the page of a project lists, the latest ones."""
+MAX_MOVED = 100
+"""The most conversations that are moved at once: their ids stand in an address, and proxies take 8 KB."""
+NEW_NAME = "New project"
+SHOWN_ELSEWHERE = ("name", "colour")
+"""The page is loaded again when these change, as the list shows them too."""
+
+
+@member
+@require_POST
+def new(request: Request) -> HttpResponse:
+    """Make a project. On its page the name has the focus."""
+    row = projects.create(request.user, name=NEW_NAME)
+    return redirect(f"{reverse('project', args=[row.pk])}?new")
+
+
+@member
+@never_cache
+@require_GET
+def project(request: Request, project_id: UUID) -> HttpResponse:
+    """The page of a project: a box for a new chat in it, its conversations and its settings."""
+    row = projects.get_project(request.user, project_id)
+    inside = own_conversations(request.user).filter(project=row)
+    listed = inside.only("id", "title", "kind", "updated_at").annotate(message_count=Count("messages"))
+    context = {
+        "project": row,
+        "listed": listed.order_by("-updated_at", "-id")[:MAX_LISTED],
+        "count": inside.count(),
+        "instruction_tokens": count_tokens(row.instructions),
+        "form": ProjectForm(row, is_new="new" in request.GET),
+        "profile": default_profile(),
+        "begin_form": BeginForm(request.user, row),
+        "sidebar": sidebar(request.user),
+    }
+    return render(request, "conversations/project.html", context)
+
+
+@member
+@require_POST
+def change(request: Request, project_id: UUID) -> HttpResponse:
+    """Put one field of the project in force."""
+    row = projects.get_project(request.user, project_id)
+    field = next((name for name in ProjectForm.base_fields if name in request.POST), None)
+    if field is None:
+        raise Invalid(f"Name one of {', '.join(ProjectForm.base_fields)}.", field="project_name")
+    name, value = field.removeprefix("project_"), request.POST[field].replace("\r\n", "\n")
+    changes: projects.Changes = (
+        {"model": settings.chosen_profile(value) if value else None} if name == "model" else {name: value}  # type: ignore[misc]
+    )
+    projects.change(row, **changes)
+    return HttpResponseClientRefresh() if name in SHOWN_ELSEWHERE else HttpResponse("Kept.")
+
+
+@member
+@require_POST
+def delete(request: Request, project_id: UUID) -> HttpResponse:
+    """Delete the project. Its conversations stay in the list."""
+    row = projects.get_project(request.user, project_id)
+    projects.delete(row)
+    messages.success(request, f"The project “{row}” is deleted. Its chats are in the list.")
+    return HttpResponseClientRedirect(reverse("home"))
+
+
+@member
+@never_cache
+@require_http_methods(["GET", "POST"])
+def move(request: Request) -> HttpResponse:
+    """Ask for the project of the conversations with these `ids`, then move them: `project` is its id, empty for none.
+
+    With `new_project`, they are moved to a new project of this name.
+    """
+    chosen = _chosen(request)
+    if request.method == "GET":
+        context = {
+            "chosen": chosen,
+            "projects": projects.own_projects(request.user),
+            "current": {row.project_id for row in chosen},
+        }
+        return render(request, "conversations/_move.html", context)
+    target: Project | None = None
+    if name := request.POST.get("new_project", "").strip():
+        target = projects.create(request.user, name=name)
+    elif project_id := id_of(request.POST, "project"):
+        target = projects.get_project(request.user, project_id)
+    for conversation in chosen:
+        settings.change(conversation, project=target)
+    return HttpResponseClientRefresh()
+
+
+def _chosen(request: Request) -> list[Conversation]:
+    """The person's conversations of the `ids`; those of others, and those that are gone, are left out."""
+    ids = ids_of(request.POST if request.method == "POST" else request.GET, "ids")
+    if not ids or len(ids) > MAX_MOVED:
+        raise Invalid(f"ids: choose from 1 to {MAX_MOVED} conversations.", field="ids", limit=MAX_MOVED)
+    return list(own_conversations(request.user).select_related("model", "project").filter(pk__in=ids))

@@ -1,0 +1,103 @@
+"""A person's projects: folders of conversations, with instructions, a colour and a first model that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypedDict, Unpack
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404
+
+from conversations.errors import Invalid
+from conversations.models import ModelProfile, Project
+from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
+from conversations.validation import clean_text, one_line
+
+MAX_PROJECTS = 200
+"""The most projects of a person: every page lists them."""
+
+
+class Changes(TypedDict, total=False):
+    """The fields of a project that its owner may change."""
+
+    name: str
+    colour: str
+    instructions: str
+    model: ModelProfile | None
+
+
+def clean_name(name: object) -> str:
+    """The name on one line. Raises Invalid."""
+    return one_line(clean_text("name", name, limit=MAX_PROJECT_NAME_CHARS))
+
+
+def clean_colour(colour: object) -> str:
+    """The colour, unchanged. Raises Invalid, naming the colours."""
+    if colour not in Project.Colour.values:
+        raise Invalid(f"colour: must be one of {', '.join(Project.Colour.values)}.", field="colour")
+    return str(colour)
+
+
+def clean_instructions(text: object) -> str:
+    """The instructions; "" for none. Raises Invalid."""
+    return clean_text("instructions", text, limit=MAX_INSTRUCTIONS_CHARS, allow_blank=True)
+
+
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "name": clean_name,
+    "colour": clean_colour,
+    "instructions": clean_instructions,
+}
+
+
+def own_projects(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Project]:
+    """The person's projects by name."""
+    return Project.objects.filter(owner_id=user.pk)
+
+
+def counted(projects: QuerySet[Project]) -> QuerySet[Project]:
+    """The projects with `conversation_count`, the number of their conversations without those in the trash."""
+    return projects.annotate(conversation_count=Count("conversations", Q(conversations__trashed_at=None)))
+
+
+def get_project(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Project:
+    """The project, with its model and its `conversation_count`. Raises Http404 if it is missing or another person's."""
+    try:
+        return counted(own_projects(user)).select_related("model").get(pk=pk)
+    except Project.DoesNotExist:
+        raise Http404("No such project.") from None
+
+
+def create(user: AbstractBaseUser | AnonymousUser, **fields: Unpack[Changes]) -> Project:
+    """Store a new project. Raises Invalid, naming the field, also where the person has MAX_PROJECTS already."""
+    cleaned = _cleaned(fields)
+    with transaction.atomic():
+        if own_projects(user).count() >= MAX_PROJECTS:
+            raise Invalid(
+                f"projects: at most {MAX_PROJECTS} are kept. Delete one first.", field="projects", limit=MAX_PROJECTS
+            )
+        project = Project(**cleaned)
+        project.owner_id = user.pk  # type: ignore[assignment]
+        project.save()
+        return project
+
+
+def change(project: Project, **changes: Unpack[Changes]) -> None:
+    """Put these fields in force, all of them or none. Raises Invalid, naming the field."""
+    fields = _cleaned(changes)
+    for name, value in fields.items():
+        setattr(project, name, value)
+    if fields:
+        project.save(update_fields=fields)
+
+
+def delete(project: Project) -> None:
+    """Delete the project. Its conversations stay, without a project."""
+    project.delete()
+
+
+def _cleaned(changes: Changes) -> dict[str, Any]:
+    return {name: CHECKS[name](value) if name in CHECKS else value for name, value in changes.items()}

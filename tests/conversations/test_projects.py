@@ -1,0 +1,249 @@
+"""Projects: folders of conversations with instructions, a colour and a first model, and nobody else's."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from pytest_django import DjangoAssertNumQueries
+
+from conversations import projects
+from conversations.context import prompt, transcript
+from conversations.errors import Invalid
+from conversations.models import Conversation, ModelProfile, Project
+from conversations.page.views.sidebar import IN_A_PROJECT, sidebar
+from conversations.turns import begin, forks
+from tests.conversations.api import Api, refused
+from tests.conversations.chat import fill
+from tests.conversations.pages import Pages, one_line
+from tests.llm_server import LlmServer
+
+ALL, TALKS = "/api/projects", "/api/conversations"
+
+
+@pytest.fixture
+def project(user: User) -> Project:
+    return projects.create(user, name="Billing", instructions="Times are UTC.")
+
+
+@pytest.fixture
+def eve(transactional_db: None) -> User:
+    return User.objects.create(username="eve")
+
+
+@pytest.fixture
+def hers(eve: User) -> Project:
+    return projects.create(eve, name="Hers", instructions="Say nothing.")
+
+
+def test_a_project_is_made_read_changed_and_deleted_by_the_api(user: User, profile: ModelProfile) -> None:
+    api = Api(user)
+    made = api.post(ALL, {"name": " Billing \n migration ", "colour": "teal"}).json()
+    assert (made["name"], made["colour"], made["model"]) == ("Billing migration", "teal", None)
+    changes = {"instructions": "Times are UTC.", "model": profile.name}
+    assert api.patch(f"{ALL}/{made['id']}", changes).json() == made | changes
+    talk = api.post(TALKS, {"project": made["id"]}).json()
+    assert (talk["project"], talk["model"]) == (made["id"], profile.name)
+    assert api.get(f"{ALL}/{made['id']}").json()["conversations"] == 1
+    assert [one["name"] for one in api.get(ALL).json()["items"]] == ["Billing migration"]
+    assert [one["id"] for one in api.get(TALKS, project=made["id"]).json()["items"]] == [talk["id"]]
+    assert api.client.delete(f"{ALL}/{made['id']}").status_code == 204
+    assert api.get(f"{TALKS}/{talk['id']}").json()["project"] is None
+
+
+def test_a_conversation_is_moved_in_and_out_by_the_api(
+    user: User, conversation: Conversation, project: Project
+) -> None:
+    api = Api(user)
+    address = f"{TALKS}/{conversation.pk}"
+    assert api.patch(address, {"project": str(project.pk)}).json()["project"] == str(project.pk)
+    assert api.patch(address, {"title": "Ports"}).json()["project"] == str(project.pk), "what is not named stays"
+    assert api.patch(address, {"project": None}).json()["project"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "name"),
+        ({"name": " "}, "name"),
+        ({"name": "n" * 101}, "name"),
+        ({"name": "a\0b"}, "name"),
+        ({"name": "n", "colour": "pink"}, "colour"),
+        ({"name": "n", "instructions": "x" * 50_001}, "instructions"),
+        ({"name": "n", "model": "unknown"}, "model"),
+        ({"name": "n", "files": []}, "files"),
+    ],
+)
+def test_a_bad_field_is_named_and_nothing_is_stored(user: User, body: dict[str, object], field: str) -> None:
+    assert field in refused(Api(user).post(ALL, body), 400, "invalid")["message"]
+    assert not Project.objects.exists()
+
+
+def test_the_number_of_projects_is_limited(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projects, "MAX_PROJECTS", 2)
+    for name in "ab":
+        projects.create(user, name=name)
+    with pytest.raises(Invalid, match="at most 2"):
+        projects.create(user, name="c")
+
+
+def test_another_persons_project_is_not_there(
+    user: User, conversation: Conversation, hers: Project, llm: LlmServer
+) -> None:
+    api, pages = Api(user), Pages(user)
+    for answer in (
+        api.get(f"{ALL}/{hers.pk}"),
+        api.patch(f"{ALL}/{hers.pk}", {"name": "Mine"}),
+        api.client.delete(f"{ALL}/{hers.pk}"),
+        api.get(f"{ALL}/{uuid4()}"),
+    ):
+        refused(answer, 404, "not_found")
+    for answer in (
+        api.post(TALKS, {"project": str(hers.pk)}),
+        api.patch(f"{TALKS}/{conversation.pk}", {"project": str(hers.pk)}),
+    ):
+        assert refused(answer, 400, "invalid")["field"] == "project"
+    for answer in (
+        pages.get("project", hers.pk),
+        pages.post("change_project", hers.pk, project_name="Mine"),
+        pages.post("delete_project", hers.pk),
+        pages.post("move", ids=[str(conversation.pk)], project=str(hers.pk)),
+        pages.post("ask", content="Hello", project=str(hers.pk)),
+    ):
+        assert answer.status_code == 404
+    Conversation.objects.create(owner=hers.owner, project=hers, title="Hers")
+    assert api.get(TALKS, project=str(hers.pk)).json()["items"] == []
+    conversation.refresh_from_db()
+    hers.refresh_from_db()
+    assert (conversation.project, hers.name) == (None, "Hers")
+    assert [one.name for one in projects.own_projects(user)] == [] and not llm.chats
+    assert Conversation.objects.filter(owner=user).count() == 1
+
+
+def test_only_the_persons_own_conversations_are_moved(user: User, project: Project, eve: User) -> None:
+    others = Conversation.objects.create(owner=eve, title="Hers")
+    mine = Conversation.objects.create(owner=user, title="Mine")
+    Pages(user).post("move", ids=[str(others.pk), str(mine.pk)], project=str(project.pk))
+    assert set(project.conversations.all()) == {mine}
+
+
+def test_its_instructions_are_in_every_request_until_the_conversation_leaves(
+    user: User, conversation: Conversation, project: Project, llm: LlmServer
+) -> None:
+    pages = Pages(user)
+
+    def sent() -> str:
+        begin.begin(conversation, content="Which port?")
+        return str(llm.chats[-1].messages[0]["content"])
+
+    assert "UTC" not in sent()
+    pages.post("move", ids=[str(conversation.pk)], project=str(project.pk))
+    conversation.refresh_from_db()
+    assert "all conversations of this project:\nTimes are UTC." in sent()
+    pages.post("change_project", project.pk, project_instructions="Times are CET.\r\nNo jokes.")
+    assert "Times are CET.\nNo jokes." in sent()
+    pages.post("move", ids=[str(conversation.pk)], project="")
+    conversation.refresh_from_db()
+    assert "CET" not in sent()
+
+
+def test_they_count_as_the_request_counts_them(user: User, conversation: Conversation, project: Project) -> None:
+    projects.change(project, instructions="Times are UTC. " * 50)
+    without = transcript.load(conversation.pk)
+    conversation.project = project
+    conversation.save()
+    loaded = transcript.load(conversation.pk)
+    more = prompt.system_tokens(loaded.head) - prompt.system_tokens(without.head)
+    assert 200 < more < 300
+    assert prompt.opening_tokens(conversation, window=loaded.head.window) == prompt.system_tokens(loaded.head)
+
+
+def test_a_fork_stays_in_the_project(user: User, conversation: Conversation, project: Project) -> None:
+    fill(conversation, 2)
+    Conversation.objects.update(project=project)
+    copy = forks.fork(conversation, conversation.messages.latest("created_at").pk)
+    assert copy.project == project
+
+
+def test_a_first_message_on_its_page_begins_a_chat_in_it(
+    user: User, profile: ModelProfile, project: Project, llm: LlmServer
+) -> None:
+    Pages(user).post("ask", content="Which port?", project=str(project.pk))
+    (talk,) = project.conversations.all()
+    assert talk.title and "Times are UTC." in str(llm.chats[0].messages[0]["content"])
+
+
+def test_its_page_has_a_box_its_conversations_and_its_settings(
+    user: User, profile: ModelProfile, project: Project
+) -> None:
+    for number in range(3):
+        Conversation.objects.create(owner=user, title=f"Talk <{number}>", project=project)
+    Conversation.objects.create(owner=user, title="Elsewhere")
+    html = one_line(Pages(user).get("project", project.pk).content.decode())
+    page = html.partition("<main")[2]
+    assert "3 chats." in page and "Talk &lt;2&gt;" in page and "Elsewhere" not in page
+    assert "Times are UTC.</textarea>" in page and 'placeholder="New chat in Billing"' in page
+    assert f'name="project" value="{project.pk}"' in page
+
+
+def test_a_refused_change_says_why_and_changes_nothing(user: User, project: Project) -> None:
+    pages = Pages(user)
+    for form in (
+        {"project_name": " "},
+        {"project_colour": "pink"},
+        {"project_instructions": "x" * 50_001},
+        {"project_model": "9999"},
+        {"other": "1"},
+    ):
+        assert pages.post("change_project", project.pk, **form).status_code == 400
+    assert Project.objects.get() == project and Project.objects.get().name == "Billing"
+
+
+def test_moving_to_a_new_project_makes_it(user: User, conversation: Conversation) -> None:
+    pages = Pages(user)
+    assert "Or a new project" in pages.get("move", htmx=True, ids=str(conversation.pk)).content.decode()
+    pages.post("move", ids=[str(conversation.pk)], project="", new_project="Thesis")
+    conversation.refresh_from_db()
+    assert conversation.project and conversation.project.name == "Thesis"
+
+
+def test_the_list_has_projects_first_and_each_conversation_once(
+    user: User, project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    empty = projects.create(user, name="Empty")
+    for number in range(IN_A_PROJECT + 2):
+        Conversation.objects.create(owner=user, title=f"In {number}", project=project)
+    outside = Conversation.objects.create(owner=user, title="Outside")
+    oldest = project.conversations.earliest("updated_at")
+    with django_assert_num_queries(3):
+        listed = sidebar(user, current=oldest)
+    assert [folder.project for folder in listed.folders] == [project, empty]
+    assert len(listed.folders[0].conversations) == IN_A_PROJECT + 1, "the current one is always there"
+    assert oldest in listed.folders[0].conversations and not listed.folders[1].conversations
+    assert [row for section in listed.sections for row in section.conversations] == [outside]
+    assert len({row.pk for row in listed.conversations}) == len(listed.conversations)
+
+
+def test_a_change_of_a_project_changes_the_stamp_of_the_list(user: User, project: Project) -> None:
+    before = sidebar(user).stamp
+    projects.change(project, name="Invoices")
+    assert sidebar(user).stamp != before
+
+
+def test_deleting_it_keeps_its_conversations(user: User, conversation: Conversation, project: Project) -> None:
+    Conversation.objects.update(project=project)
+    assert Pages(user).post("delete_project", project.pk)["HX-Redirect"] == "/"
+    conversation.refresh_from_db()
+    assert conversation.project is None and not Project.objects.exists()
+
+
+def test_archived_and_trashed_conversations_are_listed_where_they_are(user: User, project: Project) -> None:
+    put_away = Conversation.objects.create(owner=user, title="Put away", project=project, archived=True)
+    assert put_away not in sidebar(user).conversations
+    assert put_away in sidebar(user, archived=True).conversations
+
+
+def test_an_id_that_is_none_is_refused(user: User, conversation: Conversation) -> None:
+    assert Pages(user).post("move", ids=[str(conversation.pk)], project="x").status_code == 400
+    assert Pages(user).post("move", project=str(UUID(int=1))).status_code == 400

@@ -1,0 +1,77 @@
+"""Projects in a browser: made, filled, moved into, begun in and deleted, on a desktop and on a phone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.site import Person
+from tests.journeys.test_accessibility import Checked
+from tests.journeys.test_widths import LONG, Measured
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_project_is_made_filled_and_deleted(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    alice.says("Which port is free?")
+    alice.is_answered("All right.")
+    page.goto(alice.site.url)
+    page.get_by_role("button", name="New project").click()
+    expect(page.get_by_role("heading", name="New project")).to_be_visible()
+    name = page.get_by_label("Name", exact=True)
+    expect(name).to_be_focused()
+    name.fill("Billing")
+    name.press("Enter")
+    expect(page.get_by_role("heading", name="Billing")).to_be_visible()
+    page.get_by_label("Instructions").fill("Times are UTC.")
+    page.get_by_label("Instructions").blur()
+    expect(page.locator("#kept")).to_have_text("Kept.")
+    page.get_by_label("Colour").select_option("violet")
+    expect(page.locator(".folder .of-violet")).to_be_visible()
+
+    page.get_by_role("button", name="delete Which port is free?").click()
+    page.get_by_role("button", name="Move to a project").click()
+    page.get_by_role("radio", name="Billing").check()
+    checked, measured = Checked(page), Measured(page)
+    checked("moving")
+    page.get_by_role("button", name="Move", exact=True).click()
+    listed = page.locator(".listed")
+    expect(listed.get_by_role("link", name="Which port is free?")).to_be_visible()
+    expect(page.locator("#conversations .inside")).to_have_count(1)
+
+    page.get_by_role("textbox", name="Message", exact=True).fill("And which host?")
+    page.keyboard.press("Enter")
+    alice.is_answered("All right.")
+    assert "Times are UTC." in llm.chats[-1].text
+    page.locator(".head").get_by_role("link", name="Billing").click()
+    expect(listed.get_by_role("link")).to_have_count(2)
+    page.get_by_label("Name", exact=True).fill(LONG[:100])
+    page.get_by_label("Name", exact=True).blur()
+    expect(page.get_by_role("heading", name=LONG[:100])).to_be_visible()
+    checked("a project")
+    measured("a project")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete the project").click()
+    expect(page.get_by_text("Its chats are in the list.")).to_be_visible()
+    expect(page.locator("#conversations .folder")).to_have_count(0)
+    assert (checked.wrong, measured.wrong, alice.complaints) == ([], [], [])
+
+
+def test_several_chats_are_moved_to_a_new_project(alice: Person) -> None:
+    page = alice.page
+    for words in ("First question", "Second question"):
+        alice.begins()
+        alice.says(words)
+        alice.is_answered("All right.")
+    page.locator("#select").click()
+    for box in page.locator(".tick-one").all():
+        box.check()
+    page.locator("#several").get_by_role("button", name="Move").click()
+    page.get_by_label("Or a new project").fill("Thesis")
+    page.get_by_role("button", name="Move", exact=True).last.click()
+    expect(page.locator("#conversations .inside")).to_have_count(2)
+    expect(page.locator("#conversations .folder")).to_have_text("Thesis")
+    assert alice.complaints == []
