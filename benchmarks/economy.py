@@ -186,7 +186,7 @@ class Place:
         from conversations.context.recall import MAX_ASSUMED, RECENT_MESSAGES, room_for
 
         self.loaded = replace(self.loaded, recalled=None)
-        budget, question = room_for(self.loaded), self.loaded.live[-1]
+        budget, question = room_for(self.loaded).own, self.loaded.live[-1]
         if budget < recall.MIN_BUDGET_TOKENS:
             return
         weights = recall.query_of(

@@ -14,6 +14,8 @@ import asyncio
 import json
 import os
 import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,24 +169,32 @@ def live(chat: dict[str, Any], window: int, strategy: str) -> tuple[Any, list[in
 def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], recalls: bool, age: int | None) -> Judged:
     """What the request for a question tells; it is not kept, so that each finds the same conversation."""
     from conversations.context import prompt, recall
-    from conversations.context.transcript import message_tokens
     from conversations.context.usage import usage_of
-    from conversations.models import Conversation, Message
+    from conversations.models import Conversation
 
     Conversation.objects.filter(pk=conversation.pk).update(policy=conversation.policy | {"recall": recalls})
+    with asked(conversation, question["question"]):
+        loaded = recall.load_for_request(conversation.pk)
+        used = usage_of(loaded)
+        request = content("\n".join(str(one["content"]) for one in prompt.assemble(loaded).messages[:-1]))
+    assert used is not None
+    kind = str(question.get("kind", question.get("category", "")))
+    return Judged(len(answer & request) / len(answer), used.total, kind, age)
+
+
+@contextmanager
+def asked(conversation: Any, text: str) -> Iterator[None]:
+    """Have the text as the conversation's latest message, within the block."""
+    from conversations.context.transcript import message_tokens
+    from conversations.models import Message
+
     last = conversation.messages.latest("created_at")
-    text = question["question"]
     row = Message.objects.create(
         conversation=conversation, role="user", content=text, token_count=message_tokens(text),
         created_at=last.created_at + timedelta(minutes=1),
     )  # fmt: skip
-    loaded = recall.load_for_request(conversation.pk)
-    used = usage_of(loaded)
-    request = content("\n".join(str(one["content"]) for one in prompt.assemble(loaded).messages[:-1]))
+    yield
     row.delete()
-    assert used is not None
-    kind = str(question.get("kind", question.get("category", "")))
-    return Judged(len(answer & request) / len(answer), used.total, kind, age)
 
 
 if __name__ == "__main__":

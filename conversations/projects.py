@@ -27,6 +27,7 @@ class Changes(TypedDict, total=False):
     colour: str
     instructions: str
     model: ModelProfile | None
+    recalls: bool
 
 
 def clean_name(name: object) -> str:

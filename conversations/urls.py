@@ -62,6 +62,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/change", projects.change, name="change_project"),
     path("projects/<uuid:project_id>/delete", projects.delete, name="delete_project"),
     path("c/move", projects.move, name="move"),
+    path("c/<uuid:pk>/share", projects.share, name="share_memory"),
     path("c/new", home.new, name="new"),
     path("c/sample", home.sample, name="sample"),
     path("c/<uuid:pk>/", chat.chat, name="chat"),

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum, TextField, Value
+from django.db.models import Case, Exists, OuterRef, QuerySet, Subquery, Sum, TextField, Value, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
@@ -66,6 +66,8 @@ class Head(NamedTuple):
     price_input: Decimal | None = None
     price_cached: Decimal | None = None
     price_output: Decimal | None = None
+    recalls_in: UUID | None = None
+    """The project whose other conversations passages are recalled from; None: there is none, or it is switched off."""
     tools: tuple[Spec, ...] = ()
     """The tools that the model is offered."""
 
@@ -170,6 +172,7 @@ def _columns() -> dict[str, Any]:
         "price_input": "model__price_input",
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",
+        "recalls_in": Case(When(shares_memory=True, project__recalls=True, then="project_id")),
     }
 
 

@@ -111,6 +111,23 @@ def of_owner(id: int) -> str:
     return f"_u{id}"
 
 
+def of_project(id: UUID) -> str:
+    """The term that every message of a project's conversations has."""
+    return f"_p{id.hex}"
+
+
+def note(conversation_id: UUID) -> None:
+    """Note all messages of a conversation, to be indexed anew: it was moved to another project."""
+    columns = "conversation_id, message_id"
+    known = "OR IGNORE " if is_sqlite() else ""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT {known}INTO {UNINDEXED} ({columns}) SELECT conversation_id, id FROM {MESSAGES} "
+            "WHERE conversation_id = %s",
+            [_key(conversation_id)],
+        )
+
+
 def propose(
     scope: str, terms: Sequence[str], *, begins: bool = False, within: tuple[UUID, datetime] | None = None
 ) -> Proposed:
@@ -349,17 +366,19 @@ def _index(ids: Iterable[UUID]) -> None:
     rows = list(
         indexable.order_by("created_at", "pk").values_list(
             "pk", "conversation_id", "conversation__owner_id", "conversation__kind", "name", "content", "images",
-            "created_at",
+            "created_at", "conversation__project_id",
         )
     )  # fmt: skip
     results = _results([row[0] for row in rows])
     numbers = _numbers([(row[1], row[7]) for row in rows])
     found: list[tuple[UUID, UUID, int | None, list[str]]] = []
-    for pk, conversation, owner, kind, name, content, images, _ in rows:
+    for pk, conversation, owner, kind, name, content, images, _, project in rows:
         pictures = " ".join(str(image.get("name", "")) for image in images or ())
         text = "\n".join([name, content[:MAX_INDEXED_CHARS], pictures, *results.get(pk, ())])
         if terms := index_terms.index_terms(text):
-            scopes = [of_conversation(conversation), *([of_owner(owner)] if kind in CHATS else [])]
+            scopes = [of_conversation(conversation)]
+            if kind in CHATS:
+                scopes += [of_owner(owner), *([of_project(project)] if project else [])]
             found.append((pk, conversation, numbers.get(pk), [*scopes, *terms]))
     _add(found)
 

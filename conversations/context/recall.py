@@ -1,7 +1,8 @@
 """Recall for one request: passages of the compacted part are looked up, chosen and put before the question.
 
 It takes two queries, whatever the length of the conversation: one for the terms, one for the messages that have most of
-them and their neighbours. If the index fails, the turn goes on without recall.
+them and their neighbours. In a project passages of its other conversations are recalled too, compacted or not, by three
+queries more. If the index fails, the turn goes on without recall.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet, TextField
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
+from django.utils import timezone
 
 from compression.core.recall import recall
 from compression.core.recall.ranking import rarity
 from compression.core.recall.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
+from conversations.access import CHATS
 from conversations.context import message_index, prompt, transcript
 from conversations.context.index_schema import INDEXED
 from conversations.context.policy import policy_of
@@ -37,6 +40,8 @@ COMMON_WEIGHT = 0.05
 """The factor for terms that most messages have: they only decide between messages that are alike in all others."""
 MAX_HITS = 40
 """The most messages that are read for a question, each with its two neighbours."""
+LEAST_IN_A_PROJECT = 0.1
+"""The share of the best score below which a passage is left out in a project: answers stand in several chats."""
 RECENT_MESSAGES = 4
 """The messages before the question, two turns, whose names and numbers weigh in."""
 COLUMNS = ("role", "name", "content", "created_at", "origin")
@@ -49,6 +54,9 @@ BESIDE_IT = {
     True: "IN (hit.number - 1, hit.number, hit.number + 1)",
     False: "= ANY(ARRAY[hit.number - 1, hit.number, hit.number + 1])",  # for a range, or IN, it may read whole tables
 }
+UNTITLED = "New chat"
+REFERENCE = 5
+"""The most items of a reference to a passage of the conversation itself."""
 MAX_CATCH_UP = 400
 """The most messages that a turn indexes if some of its conversation are not indexed yet; the upkeep does the others."""
 
@@ -60,11 +68,24 @@ UNKNOWN = Recalled("", (), "", 0)
 
 
 class Past(NamedTuple):
-    """The messages of a conversation up to its cut, except those that are sent word for word."""
+    """The messages of a conversation up to its cut, except those that are sent word for word.
+
+    With a `project`, also those of its other conversations, as far as their `owner_id` is the same. A cut of None:
+    nothing is compacted.
+    """
 
     conversation_id: UUID
-    cut: datetime
+    cut: datetime | None
     verbatim_ids: Sequence[str]
+    project: UUID | None = None
+    owner_id: int | None = None
+
+
+class Room(NamedTuple):
+    """The tokens, by our own count, that recalled passages may take: all of them, and those of this conversation."""
+
+    total: int
+    own: int
 
 
 _known: dict[tuple[object, ...], Recalled | None] = {}
@@ -77,7 +98,8 @@ def load(conversation_id: UUID) -> Loaded:
     """
     loaded = transcript.load(conversation_id)
     known, room = _known.get(_key(loaded), UNKNOWN), room_for(loaded)
-    is_known = known is not UNKNOWN and room >= recall.MIN_BUDGET_TOKENS and (known is None or known.tokens <= room)
+    is_known = known is not UNKNOWN and room.total >= recall.MIN_BUDGET_TOKENS
+    is_known = is_known and (known is None or known.tokens <= room.total)
     return replace(loaded, recalled=known) if is_known else recalling(loaded, catches_up=False)
 
 
@@ -87,17 +109,18 @@ def load_for_request(conversation_id: UUID) -> Loaded:
 
 
 def recalling(loaded: Loaded, *, catches_up: bool = True) -> Loaded:
-    """`loaded` with the passages of its compacted part that bear on the person's latest message.
+    """`loaded` with the passages of its compacted part, and of its project, that bear on the person's latest message.
 
     With `catches_up`, messages that are not indexed yet are indexed first; nothing is written without it.
-    Without passages if nothing is compacted, nothing scores, the policy forbids recall, or there is no room.
+    Without passages if nothing is compacted and there is no project, nothing scores, the policy forbids recall, or
+    there is no room.
     """
-    budget = room_for(loaded)
-    if budget < recall.MIN_BUDGET_TOKENS:
+    room = room_for(loaded)
+    if room.total < recall.MIN_BUDGET_TOKENS:
         return replace(loaded, recalled=None)
     head = loaded.head
-    past = Past(head.id, cast(datetime, head.compressed_at), head.verbatim_ids)
-    found, is_whole = _looked_up(past, loaded.live, kept=loaded.kept, budget=budget, catches_up=catches_up)
+    past = Past(head.id, head.compressed_at, head.verbatim_ids, head.recalls_in, head.owner_id)
+    found, is_whole = _looked_up(past, loaded.live, kept=loaded.kept, room=room, catches_up=catches_up)
     if len(_known) >= MAX_REMEMBERED:
         _known.clear()
     if is_whole:
@@ -115,7 +138,7 @@ def found_in(
     """
     if budget < recall.MIN_BUDGET_TOKENS:
         return None
-    return _looked_up(past, live, budget=budget, catches_up=catches_up, quoted=quoted)[0]
+    return _looked_up(past, live, room=Room(budget, budget), catches_up=catches_up, quoted=quoted)[0]
 
 
 def _looked_up(
@@ -123,14 +146,14 @@ def _looked_up(
     live: Sequence[Turn],
     *,
     kept: Sequence[Turn] = (),
-    budget: int,
+    room: Room,
     catches_up: bool,
     quoted: Sequence[Quote] = (),
 ) -> tuple[Recalled | None, bool]:
     """(the passages, whether all messages were indexed where they were looked for)."""
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget, catches_up, quoted)
+            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, room, catches_up, quoted)
     except DatabaseError as error:
         message_index.report(error)
         return None, False
@@ -138,11 +161,12 @@ def _looked_up(
 
 def _key(loaded: Loaded) -> tuple[object, ...]:
     head, question = loaded.head, recall.question_of(loaded.live)
-    return head.id, head.compressed_at, tuple(head.verbatim_ids), question and (question.id, question.content)
+    asked = question and (question.id, question.content)
+    return head.id, head.compressed_at, tuple(head.verbatim_ids), head.recalls_in, asked
 
 
 def _recalled(
-    past: Past, live: Sequence[Turn], sent: Set[str], budget: int, catches_up: bool, quoted: Sequence[Quote]
+    past: Past, live: Sequence[Turn], sent: Set[str], room: Room, catches_up: bool, quoted: Sequence[Quote]
 ) -> tuple[Recalled | None, bool]:
     question = recall.question_of(live)
     if question is None:
@@ -150,39 +174,55 @@ def _recalled(
     before = live[: live.index(question)][-RECENT_MESSAGES:]
     weights = recall.query_of(question.content, (turn.content for turn in before))
     messages, counts, is_whole = _proposed(past, list(weights), catches_up)
+    among = max((one.number or 0 for one in messages), default=0) + len(live)
+    if past.project:
+        others, more = _of_project(past, list(weights))
+        messages, among = [*messages, *others], among + MAX_ASSUMED
+        counts = {term: counts.get(term, 0) + more[term] for term in weights}
     quotes = recall.chosen(
         [one for one in messages if one.id not in sent],
         weights,
         counts=counts,
-        among=max((one.number or 0 for one in messages), default=0) + len(live),
-        budget=budget,
+        among=among,
+        budget=room.total,
         count=count_tokens,
         quoted=quoted,
+        own_budget=room.own,
+        least=LEAST_IN_A_PROJECT if past.project else recall.MIN_SCORE_SHARE,
     )
     found = recall.recalled(question.id, quotes, count_tokens)
-    return found if found and found.tokens <= budget else None, is_whole
+    return found if found and found.tokens <= room.total else None, is_whole
 
 
-def room_for(loaded: Loaded) -> int:
-    """The tokens, by our own count, that recalled passages may take; 0 if recall is off."""
+def room_for(loaded: Loaded) -> Room:
+    """The room for recalled passages; none if recall is off."""
     head = loaded.head
     is_ours = head.kind != Conversation.Kind.GATEWAY  # a call of the gateway has its own: `gateway.passages`
-    if not is_ours or head.compressed_at is None or head.window is None or not policy_of(head).recall:
-        return 0
+    nowhere = head.compressed_at is None and head.recalls_in is None
+    if not is_ours or nowhere or head.window is None or not policy_of(head).recall:
+        return Room(0, 0)
     usage = loaded.usage(system_tokens=prompt.system_tokens(head))
     assert usage is not None
     room = int((head.window.budget - (usage.total - usage.recalled) - 1) / head.window.correction)
-    budget = policy_of(head).recall_budget(head.window, covered=head.covered_tokens, summaries=head.compressed_tokens)
-    return max(0, min(budget, room))
+    policy = policy_of(head)
+    own = policy.recall_budget(head.window, covered=head.covered_tokens, summaries=head.compressed_tokens)
+    most = own if head.recalls_in is None else policy.recall_budget(head.window, shares=2)
+    total = max(0, min(most, room))
+    return Room(total, min(own, total))
 
 
 def noted(found: Recalled) -> dict[str, Any]:
     """The references that are stored with a reply, from which `put_together` makes the same text again."""
-    quotes = [
-        [quote.source.id, quote.source.number, quote.start, quote.end, *([True] if quote.source.is_taken_back else [])]
-        for quote in found.quotes
-    ]
-    return {"before": found.before, "quotes": quotes}
+    return {"before": found.before, "quotes": [_reference(quote) for quote in found.quotes]}
+
+
+def _reference(quote: Quote) -> list[Any]:
+    """[message, number, start, end], then whether a rule was taken back, then the other conversation and its title."""
+    source = quote.source
+    reference: list[Any] = [source.id, source.number, quote.start, quote.end]
+    if source.conversation_id:
+        return [*reference, source.is_taken_back, source.conversation_id, source.conversation]
+    return [*reference, True] if source.is_taken_back else reference
 
 
 def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None:
@@ -193,24 +233,56 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
 def all_put_together(conversation_id: UUID, notes: Sequence[dict[str, Any]]) -> tuple[Recalled, ...]:
     """The passages of several stored references, by one query; () if one of the messages is gone."""
     ids = {id for note in notes for id, *_ in note["quotes"]}
-    rows = Message.objects.filter(conversation_id=conversation_id, pk__in=ids)
+    owner = Conversation.objects.filter(pk=conversation_id).values("owner_id")
+    own = Q(conversation_id=conversation_id)
+    is_of_project = any(len(quote) > REFERENCE for note in notes for quote in note["quotes"])
+    rows = Message.objects.filter(own | Q(conversation__owner__in=owner) if is_of_project else own, pk__in=ids)
     found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)} if ids else {}
     if set(found) != ids:
         return ()
     made = []
     for note in notes:
         quotes = [
-            Quote(replace(_past_message(id, number, *found[id][1:]), is_taken_back=bool(back)), start, end)
-            for id, number, start, end, *back in note["quotes"]
+            Quote(_referred(_past_message(id, number, *found[id][1:]), *more), start, end)
+            for id, number, start, end, *more in note["quotes"]
         ]
         made.append(recall.recalled(note["before"], quotes, count_tokens))
     return tuple(filter(None, made))
+
+
+def _referred(source: PastMessage, back: bool = False, conversation_id: str = "", title: str = "") -> PastMessage:
+    return replace(source, is_taken_back=back, conversation_id=conversation_id, conversation=title)
+
+
+def _of_project(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
+    """(messages of the project's other conversations with most of the terms, and their neighbours; the number of
+    messages with each term). Three queries.
+    """
+    assert past.project is not None
+    proposed = message_index.propose(message_index.of_project(past.project), terms)
+    weights = [rarity(count, MAX_ASSUMED) for count in proposed.counts]
+    counts = dict(zip(terms, proposed.counts, strict=True))
+    if not (hits := proposed.best(weights, MAX_HITS)):
+        return [], counts
+    rows = BESIDE.rows(entries=",".join(map(str, hits)), cut=timezone.now())
+    there = {row[0] for row in rows} - {past.conversation_id}
+    members = Conversation.objects.filter(
+        pk__in=there, project=past.project, owner=past.owner_id, shares_memory=True, trashed_at=None, kind__in=CHATS
+    )
+    titles = {pk: title or UNTITLED for pk, title in members.values_list("pk", "title")}
+    return [
+        replace(_past_message(str(pk), *rest), conversation_id=str(id), conversation=titles[id])
+        for id, pk, *rest in rows
+        if id in titles
+    ], counts
 
 
 def _proposed(past: Past, terms: list[str], catches_up: bool) -> tuple[list[PastMessage], dict[str, int], bool]:
     """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term;
     whether all messages up to the cut are indexed).
     """
+    if past.cut is None:
+        return [], {}, True
     id = past.conversation_id
     scope = message_index.of_conversation(id)
     within = (id, past.cut)  # what is newer is sent whole, and the upkeep indexes it
@@ -227,7 +299,7 @@ def _proposed(past: Past, terms: list[str], catches_up: bool) -> tuple[list[Past
 
 def _read(past: Past, entries: list[int]) -> list[PastMessage]:
     """The messages of these entries and their neighbours up to the cut, without those that are sent verbatim."""
-    rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=past.cut)
+    rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=cast(datetime, past.cut))
     own = [(str(pk), *rest) for conversation_id, pk, *rest in rows if conversation_id == past.conversation_id]
     return [_past_message(*row) for row in own if row[0] not in past.verbatim_ids]
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
 
-from conversations.context import ledger, usage
+from conversations.context import ledger, message_index, usage
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.policy import checked_policy
 from conversations.context.rules import checked as checked_rules
@@ -53,6 +53,7 @@ class Changes(TypedDict, total=False):
     model: ModelProfile | None
     effort: str | None
     project: Project | None
+    shares_memory: bool
     mode: str
     system_prompt: str
     policy: dict[str, Any]
@@ -71,7 +72,7 @@ CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
     "policy": lambda _, values: checked_policy(values),
 }
 """What may be set, and what becomes of it, beside rules. The rest is what a form or a schema makes of it."""
-IN_REQUESTS = {"model", "effort", "project", "mode", "system_prompt", "policy", "rules", "uses_tools"}
+IN_REQUESTS = {"model", "effort", "project", "shares_memory", "mode", "system_prompt", "policy", "rules", "uses_tools"}
 """These change the next request, mostly how full the window is with it; pages show that with the meter."""
 
 
@@ -91,11 +92,14 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
             fields["undone_at"] = None  # after an undo, another model or policy is the owner's choice of how to go on
         if "system_prompt" in fields:
             fields["proposed_system_prompt"] = ""  # whatever the owner sets answers the proposal of an imported file
+        is_moved = "project" in fields and fields["project"] != conversation.project
         for name, value in fields.items():
             setattr(conversation, name, value)
         if "rules" in fields:
             ledger.set_rules(conversation.pk, conversation.rules)
         conversation.save(update_fields=fields)  # these alone: a compaction may be writing the others
+        if is_moved:
+            message_index.note(conversation.pk)
         if "title" in fields:
             transaction.on_commit(partial(publish, conversation.pk, EventType.TITLE_UPDATED, title=fields["title"]))
         if fields.keys() & IN_REQUESTS:

@@ -105,11 +105,17 @@ class ProjectForm(PageForm):
         ),
     )
     project_model = TypedField(label="Model of new chats", required=False, widget=KeepingSelect(gone="A model"))
+    project_recalls = TypedField(
+        label="Recall between its chats",
+        required=False,
+        widget=KeepingSelect(choices=[("on", "On: each chat is told passages of the others"), ("", "Off")]),
+    )
     project_colour = TypedField(label="Colour", widget=KeepingSelect(choices=Project.Colour.choices))
 
     def __init__(self, project: Project, *, is_new: bool = False) -> None:
         own = {f"project_{name}": getattr(project, name) for name in ("name", "instructions", "colour")}
-        super().__init__(None, initial=own | {"project_model": project.model_id or ""}, auto_id="%s")
+        own |= {"project_model": project.model_id or "", "project_recalls": "on" if project.recalls else ""}
+        super().__init__(None, initial=own, auto_id="%s")
         if is_new:
             self.fields["project_name"].widget.attrs["autofocus"] = True
         widget: Any = self.fields["project_model"].widget

@@ -29,6 +29,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "title": conversation.title,
         "model": conversation.model.name if conversation.model else None,
         "project": str(conversation.project_id) if conversation.project_id else None,
+        "shares_memory": conversation.shares_memory,
         "mode": conversation.mode,
         "effort": conversation.effort or None,
         "system_prompt": conversation.system_prompt,
@@ -54,6 +55,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "colour": project.colour,
         "instructions": project.instructions,
         "model": project.model.name if project.model else None,
+        "recalls": project.recalls,
         "conversations": getattr(project, "conversation_count", 0),
         "created_at": project.created_at.isoformat(),
     }

@@ -32,7 +32,7 @@ from conversations.turns.branches import message_of
 
 COPIED = (
     "owner_id", "title", "model_id", "project_id", "effort", "mode", "system_prompt", "proposed_system_prompt",
-    "policy", "kind", "uses_tools",
+    "policy", "kind", "uses_tools", "shares_memory",
 )  # fmt: skip
 CONTINUED, FORKED = " (continued)", " (fork)"
 OPENING = "This is where we stand, from an earlier conversation:"

@@ -137,7 +137,7 @@ def assert_found_and_recalled(life: Life) -> int:
         question = Message.objects.create(conversation=life.chat, role="user", content=words, created_at=at)
         loaded = recall.load(life.chat.pk)
         question.delete()
-        if recall.room_for(loaded) < FRAME_TOKENS + count_tokens(row.content):
+        if recall.room_for(loaded).own < FRAME_TOKENS + count_tokens(row.content):
             continue
         found = loaded.recalled
         assert found and str(row.pk) in {quote.source.id for quote in found.quotes}, words

@@ -45,6 +45,7 @@ SETTINGS = {
     ),
     "rules": Setting("rules", {"rule": " Use  UTC "}, [" Use  UTC "], {"rule": "w" * 5_000}, ["w" * 5_000]),
     "uses_tools": Setting("tools", {}, False),
+    "shares_memory": Setting("share_memory", {}, False),
     "pinned": Setting("pin", {"on": ""}, True),
     "archived": Setting("archive", {"on": ""}, True),
 }  # fmt: skip

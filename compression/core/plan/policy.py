@@ -214,15 +214,17 @@ class Policy:
             return int(FLOW_SUMMARY_SHARE * self.history_tokens)
         return int(min(max(NEW_SUMMARY_SHARE * self._usable(window), MIN_NEW_SUMMARY), MAX_NEW_SUMMARY))
 
-    def recall_budget(self, window: Window, *, covered: int | None = None, summaries: int = 0) -> int:
+    def recall_budget(self, window: Window, *, covered: int | None = None, summaries: int = 0, shares: int = 1) -> int:
         """The most tokens, by our own count, of passages that are recalled for one message.
+
+        `shares` is how many times the recall share they may take: twice where other conversations are recalled too.
 
         `covered` is the number of tokens of all compacted messages: `summaries` and passages together take at most
         COMPACTED_SHARE of it. None leaves that limit out.
         """
         if not self.recall:
             return 0
-        most = min(self.recall_share * self._usable(window), self.recall_max_tokens / window.correction)
+        most = min(shares * self.recall_share * self._usable(window), self.recall_max_tokens / window.correction)
         return int(most if covered is None else max(0.0, min(most, COMPACTED_SHARE * covered - summaries)))
 
     def max_new_summary_tokens(self, window: Window, covered: int) -> float:

@@ -35,6 +35,7 @@ TITLE = "At most 200 characters; an empty one is made from the first message, an
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
 EFFORT = "How hard its model thinks before a reply; null: as the model is set. Not said to a server that refuses it."
 PROJECT = "Id of its project, from `GET /api/projects`; null: it is in none."
+SHARES_MEMORY = "Whether its project's other conversations are told passages of it, and it of them."
 MODE = "What a summary must not lose."
 SYSTEM_PROMPT = (
     "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "
@@ -60,6 +61,7 @@ class ListedConversation(BaseModel):
     model: str | None = about("Name of its model; null: none was there when it was made.", "gpt-4.1-mini")
     effort: Effort | None = about(EFFORT, "high")
     project: UUID | None = about(PROJECT, "0199b3c2-7d20-7c31-9a1e-2b6f0c9a4d15")
+    shares_memory: bool = about(SHARES_MEMORY, True)
     mode: Mode = about(MODE, "developer")
     system_prompt: str = about(SYSTEM_PROMPT, "Answer briefly.")
     proposed_system_prompt: str = about(PROPOSED, "")
@@ -105,6 +107,7 @@ class NewConversation(Body):
     model: ModelName = Field(default=None, description=MODEL)
     effort: OwnEffort = Field(default=None, description=EFFORT)
     project: ProjectId = Field(default=None, description=PROJECT)
+    shares_memory: bool = Field(default=True, description=SHARES_MEMORY)
     mode: Mode = Field(default="assistant", description=MODE)
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)
@@ -122,6 +125,7 @@ class ConversationChanges(Body):
     model: ModelName = Field(default=None, description=MODEL)
     effort: OwnEffort = Field(default=None, description=EFFORT)
     project: ProjectId = Field(default=None, description=PROJECT)
+    shares_memory: bool = Field(default=True, description=SHARES_MEMORY)
     mode: Mode = Field(default="assistant", description=MODE)
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)

@@ -22,6 +22,7 @@ Instructions = Annotated[
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 
 INSTRUCTIONS = "A part of the system prompt of each of its conversations; empty for none."
+RECALLS = "Whether each of its conversations is told passages of the others."
 MODEL = "Name of the model that its new conversations begin with; null: the person's usual one."
 
 
@@ -31,6 +32,7 @@ class Project(BaseModel):
     colour: Colour = about("The colour of its folder.", "teal")
     instructions: str = about(INSTRUCTIONS, "Assume that I know SQL well. Times are UTC.")
     model: str | None = about(MODEL, "gpt-4.1-mini")
+    recalls: bool = about(RECALLS, True)
     conversations: int = about("The number of its conversations, without those in the trash.", 16, ge=0)
     created_at: datetime = about("When it was made.", "2026-11-20T08:30:00+00:00")
 
@@ -46,6 +48,7 @@ class NewProject(Body):
     colour: Colour = Field(default="grey", description="The colour of its folder.")
     instructions: Instructions = Field(default="", description=INSTRUCTIONS)
     model: ModelName = Field(default=None, description=MODEL)
+    recalls: bool = Field(default=True, description=RECALLS)
 
 
 class ProjectChanges(Body):
@@ -57,3 +60,4 @@ class ProjectChanges(Body):
     colour: Colour = Field(default="grey", description="The colour of its folder.")
     instructions: Instructions = Field(default="", description=INSTRUCTIONS)
     model: ModelName = Field(default=None, description=MODEL)
+    recalls: bool = Field(default=True, description=RECALLS)

@@ -15,7 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefre
 
 from compression.core.tokens import count_tokens
 from conversations import projects
-from conversations.access import own_conversations
+from conversations.access import get_conversation, own_conversations
 from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.llm.profiles import default_profile
@@ -72,9 +72,14 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
     if field is None:
         raise Invalid(f"Name one of {', '.join(ProjectForm.base_fields)}.", field="project_name")
     name, value = field.removeprefix("project_"), request.POST[field].replace("\r\n", "\n")
-    changes: projects.Changes = (
-        {"model": settings.chosen_profile(value) if value else None} if name == "model" else {name: value}  # type: ignore[misc]
-    )
+    changes: projects.Changes
+    match name:
+        case "model":
+            changes = {"model": settings.chosen_profile(value) if value else None}
+        case "recalls":
+            changes = {"recalls": value == "on"}
+        case _:
+            changes = {name: value}  # type: ignore[misc]
     projects.change(row, **changes)
     return HttpResponseClientRefresh() if name in SHOWN_ELSEWHERE else HttpResponse("Kept.")
 
@@ -87,6 +92,14 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
     projects.delete(row)
     messages.success(request, f"The project “{row}” is deleted. Its chats are in the list.")
     return HttpResponseClientRedirect(reverse("home"))
+
+
+@member
+@require_POST
+def share(request: Request, pk: UUID) -> HttpResponse:
+    """Share what is said in a conversation with its project (`on` given), or keep it out."""
+    settings.change(get_conversation(request.user, pk), shares_memory="on" in request.POST)
+    return HttpResponseClientRefresh()
 
 
 @member

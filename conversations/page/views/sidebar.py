@@ -21,7 +21,7 @@ IN_PROJECTS = 60
 """The conversations in projects that are read: those used last, whatever project they are in."""
 IN_A_PROJECT = 4
 """The most conversations that are listed below a project."""
-COLUMNS = ("id", "title", "kind", "pinned", "archived", "updated_at", "seen_at", "project_id")
+COLUMNS = ("id", "title", "kind", "pinned", "archived", "updated_at", "seen_at", "project_id", "shares_memory")
 LIMIT = 60
 """The most conversations of one part of the list."""
 RECENT = 5
