@@ -1,4 +1,4 @@
-"""What a new chat of a project is told of the project's other chats: `python -m benchmarks.projects`, no model.
+"""How much a new chat of a project gets from its other chats: `python -m benchmarks.projects`, no model.
 
 Real chats are cut into one conversation a day, all in one project. Each of their questions is put as the first message
 of a new chat there, and the request that would leave for the model is judged as in `benchmarks.memory`: the share of

@@ -206,9 +206,13 @@ def room_for(loaded: Loaded) -> Room:
     room = int((head.window.budget - (usage.total - usage.recalled) - 1) / head.window.correction)
     policy = policy_of(head)
     own = policy.recall_budget(head.window, covered=head.covered_tokens, summaries=head.compressed_tokens)
-    most = own if head.recalls_in is None else policy.recall_budget(head.window, shares=2)
-    total = max(0, min(most, room))
-    return Room(total, min(own, total))
+    own = max(0, min(own, room))
+    if head.recalls_in is None:
+        return Room(own, own)
+    # What other conversations say never makes this one compact: they have the room below the threshold.
+    full = policy.full_at * policy.bounded(head.window).size
+    spare = int((min(full, head.window.budget) - (usage.total - usage.recalled) - 1) / head.window.correction)
+    return Room(max(own, min(policy.recall_budget(head.window, shares=2), spare)), own)
 
 
 def noted(found: Recalled) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
 from uuid import UUID
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -17,7 +18,9 @@ from conversations.access import own_conversations
 from conversations.exchange.exports import as_json
 from conversations.exchange.markdown import as_markdown
 from conversations.messages.attachments import clean_name
-from conversations.models import Attachment, Conversation
+from conversations.models import Attachment, Conversation, Project
+from conversations.projects import own_projects
+from conversations.runtime.payloads import project_json
 from conversations.saved_prompts import prompts_of
 
 MAX_SLUG_CHARS = 60
@@ -45,7 +48,8 @@ class _Pieces(io.RawIOBase):
 
 async def everything(user: AbstractBaseUser, *, only: Sequence[Conversation] | None = None) -> AsyncIterator[bytes]:
     """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, all images, and
-    `prompts.json` with the saved prompts. With `only`, it has these conversations and no prompts.
+    `prompts.json` and `projects.json` with the saved prompts and the projects. With `only`, it has these conversations
+    alone.
     """
     pieces = _Pieces()
     steps = _steps(user, only, ZipFile(pieces, "w", ZIP_DEFLATED))
@@ -62,9 +66,11 @@ def _steps(user: AbstractBaseUser, only: Sequence[Conversation] | None, archive:
     own = own if only is None else own.filter(pk__in=[row.pk for row in only])
     ids = list(own.order_by("created_at", "id").values_list("pk", flat=True))
     prompts = [{"name": prompt.name, "text": prompt.text} for prompt in prompts_of(user)]
+    projects = [_project(user, project) for project in own_projects(user).select_related("model")]
     with archive:
         if only is None:
-            archive.writestr(_member("prompts.json"), json.dumps(prompts, ensure_ascii=False, indent=1))
+            for name, rows in (("prompts", prompts), ("projects", projects)):
+                archive.writestr(_member(f"{name}.json"), json.dumps(rows, ensure_ascii=False, indent=1))
         with archive.open(_member("conversations.json"), "w", force_zip64=True) as file:
             for number, id in enumerate(ids):
                 if conversation := _conversation(user, id):
@@ -87,6 +93,12 @@ def _images(archive: ZipFile, conversation: Conversation, folder: str) -> Iterat
             member = _member(f"images/{folder}/{number:03}-{clean_name(row.name)}", is_packed=True)
             archive.writestr(member, bytes(row.data))
             yield True
+
+
+def _project(user: AbstractBaseUser, project: Project) -> dict[str, Any]:
+    """The project as JSON, with the ids of its conversations."""
+    ids = own_conversations(user).filter(project=project).order_by("created_at").values_list("pk", flat=True)
+    return project_json(project) | {"conversations": [str(pk) for pk in ids]}
 
 
 def _conversation(user: AbstractBaseUser, id: UUID) -> Conversation | None:

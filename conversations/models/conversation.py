@@ -45,7 +45,7 @@ class Conversation(models.Model):
     project = models.ForeignKey(
         "Project", on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False
     )
-    # Whether the other conversations of its project are told passages of it, and it of them.
+    # Whether the other conversations of its project get passages of it, and it of them.
     shares_memory = models.BooleanField(default=True, db_default=True)
     mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
     # How hard its model thinks; "" is as the model's profile says.

@@ -29,7 +29,7 @@ class Project(models.Model):
     name = models.CharField(max_length=MAX_PROJECT_NAME_CHARS)
     colour = models.CharField(max_length=8, choices=Colour, default=Colour.GREY)
     instructions = models.TextField(blank=True, default="", max_length=MAX_INSTRUCTIONS_CHARS)
-    # Whether each of its conversations is told passages of the others.
+    # Whether each of its conversations gets passages of the others.
     recalls = models.BooleanField(default=True)
     # The model of a new conversation in it; None is the person's usual one.
     model = models.ForeignKey(

@@ -108,7 +108,7 @@ class ProjectForm(PageForm):
     project_recalls = TypedField(
         label="Recall between its chats",
         required=False,
-        widget=KeepingSelect(choices=[("on", "On: each chat is told passages of the others"), ("", "Off")]),
+        widget=KeepingSelect(choices=[("on", "On: each chat gets passages of the others"), ("", "Off")]),
     )
     project_colour = TypedField(label="Colour", widget=KeepingSelect(choices=Project.Colour.choices))
 

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from conversations import saved_prompts
+from conversations import projects, saved_prompts
 from conversations.exchange.everything import everything
 from conversations.exchange.imports import import_conversations
 from conversations.messages.attachments import upload
@@ -42,6 +42,9 @@ def test_everything_of_mine_is_in_it_and_nothing_else(user: User, conversation: 
     Conversation.objects.create(owner=User.objects.create_user("eve"), title="hers")
     saved_prompts.save(user, "Translate", "Into {{language}}")
     saved_prompts.save(User.objects.get(username="eve"), "Hers", "x")
+    project = projects.create(user, name="Ports", instructions="Times are UTC.")
+    Conversation.objects.filter(pk=conversation.pk).update(project=project)
+    projects.create(User.objects.get(username="eve"), name="Hers")
     archive, pieces = zipped(user)
     assert archive.testzip() is None and len(pieces) > 2, "it is written piece by piece"
     assert sorted(archive.namelist()) == [
@@ -49,8 +52,12 @@ def test_everything_of_mine_is_in_it_and_nothing_else(user: User, conversation: 
         "images/0001-ports-of-all/001-a photo.png",
         "markdown/0001-ports-of-all.md",
         "markdown/0002-new-chat.md",
+        "projects.json",
         "prompts.json",
     ]
+    (listed,) = json.loads(archive.read("projects.json"))
+    assert (listed["name"], listed["instructions"]) == ("Ports", "Times are UTC.")
+    assert listed["conversations"] == [str(conversation.pk)]
     assert json.loads(archive.read("prompts.json")) == [{"name": "Translate", "text": "Into {{language}}"}]
     assert {one["conversation"]["id"] for one in json.loads(archive.read("conversations.json"))} == {
         str(conversation.pk),

@@ -35,7 +35,7 @@ TITLE = "At most 200 characters; an empty one is made from the first message, an
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
 EFFORT = "How hard its model thinks before a reply; null: as the model is set. Not said to a server that refuses it."
 PROJECT = "Id of its project, from `GET /api/projects`; null: it is in none."
-SHARES_MEMORY = "Whether its project's other conversations are told passages of it, and it of them."
+SHARES_MEMORY = "Whether its project's other conversations get passages of it, and it of them."
 MODE = "What a summary must not lose."
 SYSTEM_PROMPT = (
     "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "

@@ -22,7 +22,7 @@ Instructions = Annotated[
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 
 INSTRUCTIONS = "A part of the system prompt of each of its conversations; empty for none."
-RECALLS = "Whether each of its conversations is told passages of the others."
+RECALLS = "Whether each of its conversations gets passages of the others."
 MODEL = "Name of the model that its new conversations begin with; null: the person's usual one."
 
 

@@ -79,7 +79,7 @@ def new(request: Request) -> HttpResponse:
         raise Invalid(f"kind: must be one of {', '.join(CHATS)}.", field="kind")
     mine = own_conversations(request.user)
     begin = preferences.begin_with(request.user) | {"kind": kind}
-    unused = mine.filter(messages=None, title="", archived=False, **begin).order_by("-updated_at").first()
+    unused = mine.filter(messages=None, title="", archived=False, project=None, **begin).order_by("-updated_at").first()
     conversation = unused or Conversation(owner_id=request.user.pk, **begin)
     conversation.updated_at = timezone.now()
     conversation.save()
