@@ -242,7 +242,7 @@ def test_a_conversation_is_renamed_and_deleted(alice: Person) -> None:
     alice.page.get_by_role("button", name="Restore Ports & <b>services</b>").click()
     alice.page.locator(".just-gone .entry a").click()
     expect(alice.page.locator(".head h1")).to_have_text("Ports & <b>services</b>")
-    alice.page.get_by_role("button", name=re.compile("^Rename, pin")).click()
+    alice.page.get_by_role("button", name=re.compile("^Rename, move")).click()
     alice.page.locator("#conversations .menu").get_by_role("button", name="Delete").click()
     alice.page.wait_for_url(re.compile(r"\?trashed="))
     alice.page.get_by_role("link", name="Trash").click()
