@@ -1,10 +1,10 @@
 // The box of the home page: a draft, the starters, and Enter. Listens to the box, the form and the starters.
 import { find, readStored, store } from "./page.js";
 
-const form = find("#begin"), KEY = "draft:new";
+const form = find("#begin");
 
 if (form) {
-  const box = form.elements.content;
+  const box = form.elements.content, KEY = `draft:new${form.elements.project?.value ?? ""}`;
   const keep = () => {
     store(KEY, box.value);
     if (CSS.supports("field-sizing", "content")) return;

@@ -26,6 +26,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from conversations.access import CHATS
 from conversations.context import message_index, prompt, transcript
+from conversations.context.head import Head
 from conversations.context.index_schema import INDEXED
 from conversations.context.policy import policy_of
 from conversations.context.provenance import quoted_places, source_of
@@ -40,6 +41,8 @@ COMMON_WEIGHT = 0.05
 """The factor for terms that most messages have: they only decide between messages that are alike in all others."""
 MAX_HITS = 40
 """The most messages that are read for a question, each with its two neighbours."""
+SHARES_IN_A_PROJECT = 2
+"""The number of recall shares that passages of a project take at most, this conversation's included."""
 LEAST_IN_A_PROJECT = 0.1
 """The share of the best score below which a passage is left out in a project: answers stand in several chats."""
 RECENT_MESSAGES = 4
@@ -129,16 +132,16 @@ def recalling(loaded: Loaded, *, catches_up: bool = True) -> Loaded:
 
 
 def found_in(
-    past: Past, live: Sequence[Turn], *, budget: int, catches_up: bool = True, quoted: Sequence[Quote] = ()
+    past: Past, live: Sequence[Turn], *, room: Room, catches_up: bool = True, quoted: Sequence[Quote] = ()
 ) -> Recalled | None:
     """The passages of the past that bear on the latest question among the `live` turns; None if there are none.
 
     Messages that are sent are not quoted, nor is what overlaps a `quoted` passage. A fault of the index is reported,
     and nothing is recalled.
     """
-    if budget < recall.MIN_BUDGET_TOKENS:
+    if room.total < recall.MIN_BUDGET_TOKENS:
         return None
-    return _looked_up(past, live, room=Room(budget, budget), catches_up=catches_up, quoted=quoted)[0]
+    return _looked_up(past, live, room=room, catches_up=catches_up, quoted=quoted)[0]
 
 
 def _looked_up(
@@ -207,12 +210,21 @@ def room_for(loaded: Loaded) -> Room:
     policy = policy_of(head)
     own = policy.recall_budget(head.window, covered=head.covered_tokens, summaries=head.compressed_tokens)
     own = max(0, min(own, room))
+    return room_beside(head, usage.total - usage.recalled, own=own)
+
+
+def room_beside(head: Head, rest: int, *, own: int) -> Room:
+    """The room for passages beside the `rest` of a request, in the model's tokens; `own` is this conversation's part.
+
+    What other conversations say never makes this one compact: they have the room below the threshold.
+    """
+    assert head.window is not None
     if head.recalls_in is None:
         return Room(own, own)
-    # What other conversations say never makes this one compact: they have the room below the threshold.
-    full = policy.full_at * policy.bounded(head.window).size
-    spare = int((min(full, head.window.budget) - (usage.total - usage.recalled) - 1) / head.window.correction)
-    return Room(max(own, min(policy.recall_budget(head.window, shares=2), spare)), own)
+    policy = policy_of(head)
+    full = min(policy.full_at * policy.bounded(head.window).size, head.window.budget)
+    spare = int((full - rest - 1) / head.window.correction)
+    return Room(max(own, min(policy.recall_budget(head.window, shares=SHARES_IN_A_PROJECT), spare)), own)
 
 
 def noted(found: Recalled) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from django.core.cache import cache
 
 from compression.core.values import Turn
 from conversations.context import recall
-from conversations.context.recall import Past
+from conversations.context.recall import Past, Room
 from conversations.gateway.checkpoints import State
 from conversations.gateway.request import GatewayRequest
 
@@ -55,7 +55,7 @@ def with_passages(asked: GatewayRequest, state: State) -> State:
     if taken > EARLIER_SHARE * budget or own in known:
         recalled, taken = (), 0
     quoted = [quote for one in recalled for quote in one.quotes]
-    if found := recall.found_in(past, live, budget=budget - taken, quoted=quoted):
+    if found := recall.found_in(past, live, room=Room(budget - taken, budget - taken), quoted=quoted):
         recalled = (*recalled, found)
     cache.set(own, [recall.noted(one) for one in recalled], KEPT_SECONDS)
     return replace(state, recalled=recalled)

@@ -17,6 +17,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Checkpoint, FlowUsage, Usage
 from compression.records import active_checkpoints
 from conversations.context import economy, prompt, recall, usage
+from conversations.context.head import Head
 from conversations.context.policy import policy_of
 from conversations.context.recall import Past
 from conversations.context.transcript import Loaded
@@ -159,7 +160,7 @@ def meter(conversation: Conversation) -> Meter | None:
         lowered=window_words.lowered(conversation.model),
         breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
         after=_after(conversation, loaded, policy, checkpoints),
-        budgets=_budgets(policy, used),
+        budgets=_budgets(loaded.head, policy, used),
     )
 
 
@@ -190,10 +191,12 @@ def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = L
     return tuple(parts)
 
 
-def _budgets(policy: Policy, used: Usage) -> dict[str, int]:
+def _budgets(head: Head, policy: Policy, used: Usage) -> dict[str, int]:
     """The most tokens by kind; system prompt and tools have what they take, live messages the rest."""
     window = used.window
-    summary, recalled = window.corrected(policy.context_budget(window)), window.corrected(policy.recall_budget(window))
+    times = recall.SHARES_IN_A_PROJECT if head.recalls_in else 1
+    summary = window.corrected(policy.context_budget(window))
+    recalled = window.corrected(policy.recall_budget(window, shares=times))
     live = max(0, window.budget - used.system - summary - recalled)
     return {"system": used.system, "summary": summary, "recalled": recalled, "live": live, "reply": window.reserve}
 
@@ -207,15 +210,17 @@ def _after(
     outlook = after_compaction(transcript, policy, is_selected=is_selected, count=count_tokens)
     if outlook is None:
         return None
-    past = Past(conversation.pk, outlook.cut, outlook.verbatim)
-    recalled = recall.found_in(past, outlook.tail, budget=outlook.recall_budget, catches_up=False)
+    head, window = loaded.head, transcript.window
+    past = Past(conversation.pk, outlook.cut, outlook.verbatim, head.recalls_in, head.owner_id)
+    rest = window.corrected(outlook.system + outlook.summaries + outlook.live)
+    room = recall.room_beside(head, rest, own=outlook.recall_budget)
+    recalled = recall.found_in(past, outlook.tail, room=room, catches_up=False)
     tokens = {
         "system": outlook.system,
         "summary": outlook.summaries,
         "recalled": recalled.tokens if recalled else 0,
         "live": outlook.live,
     }
-    window = transcript.window
     total = min(window.corrected(sum(tokens.values())), window.budget)
     by_kind = {kind: window.corrected(number) for kind, number in tokens.items()}
     return After(by_kind, total, condensed=outlook.condensed, kept=outlook.kept)

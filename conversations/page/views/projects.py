@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -49,7 +49,9 @@ def project(request: Request, project_id: UUID) -> HttpResponse:
     """The page of a project: a box for a new chat in it, its conversations and its settings."""
     row = projects.get_project(request.user, project_id)
     inside = own_conversations(request.user).filter(project=row)
-    listed = inside.only("id", "title", "kind", "updated_at").annotate(message_count=Count("messages"))
+    listed = inside.only("id", "title", "kind", "updated_at").annotate(
+        message_count=Count("messages", Q(messages__replaced_by=None))
+    )
     context = {
         "project": row,
         "listed": listed.order_by("-updated_at", "-id")[:MAX_LISTED],

@@ -125,7 +125,7 @@ def _folders(user: AbstractBaseUser, mine: QuerySet[Conversation], current: Conv
     if not projects:
         return ()
     inside: dict[UUID | None, list[Conversation]] = {}
-    for row in mine.filter(project__isnull=False).order_by("-updated_at", "-id")[:IN_PROJECTS]:
+    for row in mine.filter(project__isnull=False).order_by("-pinned", "-updated_at", "-id")[:IN_PROJECTS]:
         inside.setdefault(row.project_id, []).append(row)
     listed = {project: rows[:IN_A_PROJECT] for project, rows in inside.items()}
     if current and current.project_id and current not in listed.setdefault(current.project_id, []):
