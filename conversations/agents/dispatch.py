@@ -128,11 +128,11 @@ def _finish(work: Work, row: ToolCall, result: str | None, *, error: str, durati
 
 def _tell(row: ToolCall) -> None:
     """Publish a call's present state to the conversation; an executor's call is published as a step of its run."""
-    conversation = Conversation.objects.values_list("id", "parent_id").get(messages=row.message_id)
-    if conversation[1] is not None:
+    conversation = Conversation.objects.select_related("model").get(messages=row.message_id)
+    if conversation.parent_id is not None:
         runs.tell_step(row.message_id)
         return
-    payload = call_json(row, most=settings.TOOL_RESULT_MAX_CHARS)
+    payload = call_json(row, conversation.window, most=settings.TOOL_RESULT_MAX_CHARS)
     transaction.on_commit(
-        lambda: publish(conversation[0], EventType.TOOL_UPDATED, message_id=str(row.message_id), call=payload)
+        lambda: publish(conversation.pk, EventType.TOOL_UPDATED, message_id=str(row.message_id), call=payload)
     )

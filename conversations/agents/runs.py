@@ -124,9 +124,9 @@ def publish_run(run: AgentRun) -> None:
 
 def tell_step(message_id: UUID) -> None:
     """Publish, after the commit, a step as it is now; its text is cut to the length of tool results for a model."""
-    step = AgentStep.objects.select_related("run", "message").filter(message=message_id).first()
+    step = AgentStep.objects.select_related("run__thread__model", "message").filter(message=message_id).first()
     if step and hub.is_heard(step.run.conversation_id):
-        payload = step_json(step, most=settings.TOOL_RESULT_MAX_CHARS)
+        payload = step_json(step, step.run.thread.window, most=settings.TOOL_RESULT_MAX_CHARS)
         where = {"run_id": str(step.run_id), "step": payload}
         transaction.on_commit(partial(publish, step.run.conversation_id, EventType.STEP_CREATED, **where))
 

@@ -50,7 +50,7 @@ def read_run(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str,
     steps = run.steps.select_related("message").prefetch_related("message__tool_calls")
     compactions = Compaction.objects.filter(conversation=run.thread_id).order_by("-created_at", "-id")[:MAX_COMPACTIONS]
     return run_json(run) | {
-        "steps": [step_json(step) for step in steps],
+        "steps": [step_json(step, conversation.window) for step in steps],
         "usage": flow_json(used) if used else None,
         "compactions": [compaction_json(row) for row in compactions],
     }

@@ -51,7 +51,7 @@ def upload_attachment(request: Request, conversation_id: UUID) -> Status:
     if request.content_type != FORM:
         raise UnsupportedMediaType(f"Send the file as {FORM}.")
     name, data = received(request)
-    return Status(201, attachment_json(attachments.upload(conversation, name=name, data=data)))
+    return Status(201, attachment_json(attachments.upload(conversation, name=name, data=data), conversation.window))
 
 
 @router.get(

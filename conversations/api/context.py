@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import Http404
 from ninja import Query, Router
 
-from compression.core.values import Steering
+from compression.core.values import Steering, Window
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.access import (
     TO_READ,
@@ -70,7 +71,7 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
         "compacts_at": due_json(due, context.usage) if context.usage and due else None,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "undone_at": conversation.undone_at and conversation.undone_at.isoformat(),
-        "checkpoints": [checkpoint_json(row) for row in checkpoints],
+        "checkpoints": [checkpoint_json(row, conversation.window) for row in checkpoints],
         "facts": {"found": facts.found, "at_first": facts.at_first, "now": facts.now},
         "unsupported": unsupported,
     }
@@ -188,8 +189,10 @@ def list_compactions(
 )
 def list_snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """States that can be gone back to."""
-    rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
-    return newest_first(rows, _snapshot_json, by="created_at", cursor=cursor, limit=limit)
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
+    rows = Snapshot.objects.filter(conversation=conversation)
+    as_json = partial(_snapshot_json, window=conversation.window)
+    return newest_first(rows, as_json, by="created_at", cursor=cursor, limit=limit)
 
 
 @router.post(
@@ -201,7 +204,8 @@ def list_snapshots(request: Request, conversation_id: UUID, cursor: Cursor = Non
 )
 def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Keeps the state as it is now, to be gone back to."""
-    return _snapshot_json(states.take_snapshot(writable_conversation(request.auth, conversation_id)))
+    conversation = writable_conversation(request.auth, conversation_id)
+    return _snapshot_json(states.take_snapshot(conversation), conversation.window)
 
 
 @router.post(
@@ -228,7 +232,7 @@ def clear_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
 def edit_summary(request: Request, conversation_id: UUID, number: int, body: schema.SummaryText) -> dict[str, Any]:
     """The summary in other words: a checkpoint of its own, in place of the one that was in force."""
     conversation = writable_conversation(request.auth, conversation_id)
-    return checkpoint_json(summaries.edit(conversation, number=number, text=body.summary))
+    return checkpoint_json(summaries.edit(conversation, number=number, text=body.summary), conversation.window)
 
 
 @router.post(
@@ -243,7 +247,7 @@ def roll_back(request: Request, conversation_id: UUID, body: schema.RollbackRequ
     conversation = disposable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     restored = compaction.rollback(conversation, snapshot_id=body.snapshot_id if body else None)
-    return {"snapshot": _snapshot_json(restored)} | _state_json(conversation)
+    return {"snapshot": _snapshot_json(restored, conversation.window)} | _state_json(conversation)
 
 
 def _state_json(conversation: Conversation) -> dict[str, Any]:
@@ -255,13 +259,13 @@ def _state_json(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def _snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
+def _snapshot_json(snapshot: Snapshot, window: Window) -> dict[str, Any]:
     return {
         "id": str(snapshot.pk),
         "purpose": snapshot.purpose,
         "compaction_id": str(snapshot.compaction_id) if snapshot.compaction_id else None,
         "compressed_at": snapshot.compressed_at and snapshot.compressed_at.isoformat(),
-        "summary_tokens": snapshot.compressed_tokens,
+        "summary_tokens": window.corrected(snapshot.compressed_tokens),
         "checkpoints": len(snapshot.checkpoint_ids),
         "created_at": snapshot.created_at.isoformat(),
     }

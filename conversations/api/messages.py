@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from ninja import Router, Status
 
+from compression.core.values import Window
 from compression.models import Compaction
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api import commands
@@ -56,7 +57,7 @@ def list_messages(request: Request, conversation_id: UUID, cursor: Cursor = None
     rows = with_parts(history(conversation)).order_by("created_at")
     if after:
         rows = rows.filter(created_at__gt=after[0])
-    items = [((row.created_at, 0), _message_item(row)) for row in rows[: limit + 1]]
+    items = [((row.created_at, 0), _message_item(row, conversation.window)) for row in rows[: limit + 1]]
     cut = conversation.compressed_at
     if cut and (after is None or (cut, 1) > after):
         items.append(((cut, 1), {"type": "compress", "content": conversation.compressed_context}))
@@ -162,7 +163,7 @@ def change_message(
 ) -> dict[str, Any]:
     """A protected message is sent word for word, wherever it stands."""
     conversation = writable_conversation(request.auth, conversation_id)
-    return message_json(protect(conversation, message_id, on=body.is_protected))
+    return message_json(protect(conversation, message_id, on=body.is_protected), conversation.window)
 
 
 @router.post(
@@ -201,8 +202,9 @@ def _regenerate(conversation: Conversation, message_id: UUID) -> Begun:
     return Begun(asked.latest("created_at"), reply)
 
 
-def _message_item(row: Message) -> dict[str, Any]:
-    return {"type": "message"} | message_json(row) | {"tool_calls": [call_json(call) for call in row.tool_calls.all()]}
+def _message_item(row: Message, window: Window) -> dict[str, Any]:
+    calls = [call_json(call, window) for call in row.tool_calls.all()]
+    return {"type": "message"} | message_json(row, window) | {"tool_calls": calls}
 
 
 def _place(cursor: str) -> tuple[datetime, int]:
@@ -228,11 +230,11 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     except Conversation.DoesNotExist:
         raise Http404 from None
     ended = conversation.compactions.filter(finished_at__gte=since).exclude(status=Compaction.Status.READY)
-    last = ended.order_by("finished_at").last()
+    last, window = ended.order_by("finished_at").last(), conversation.window
     return {
-        "user_message": message_json(rows[begun.question.pk]),
-        "steps": [_message_item(row) for row in steps],
-        "assistant_message": message_json(answer),
+        "user_message": message_json(rows[begun.question.pk], window),
+        "steps": [_message_item(row, window) for row in steps],
+        "assistant_message": message_json(answer, window),
         "usage": usage_json(used) if used else None,
         "compaction": compaction_json(last) if last else None,
     }

@@ -35,7 +35,7 @@ def list_versions(request: Request, conversation_id: UUID, message_id: UUID) -> 
             {
                 "number": one.number,
                 "is_current": one.is_current,
-                "messages": [message_json(row) for row in one.messages],
+                "messages": [message_json(row, conversation.window) for row in one.messages],
                 "more": one.more,
             }
             for one in found
@@ -57,4 +57,4 @@ def use_version(
     conversation = writable_conversation(request.auth, conversation_id)
     row = versions.use(conversation, message_id, number=body.version)
     load_parts(row)
-    return message_json(row)
+    return message_json(row, conversation.window)

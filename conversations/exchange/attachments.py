@@ -21,6 +21,7 @@ from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, is_image, read_
 from conversations.messages.pastes import MAX_NUMBER, MAX_PARTS, Pasted
 from conversations.messages.text_files import APART, ENDING, heading, inlined, read_text_file, words_before
 from conversations.models import Attachment, Message
+from conversations.models.model_profile import OWN_COUNT
 from conversations.runtime.payloads import attachment_json, paste_json
 from conversations.validation import clean_text
 
@@ -59,7 +60,8 @@ def pastes_json(message: Message) -> list[dict[str, Any]]:
 
 
 def _file_json(row: Attachment, data: bytes | None) -> dict[str, Any]:
-    described = {name: value for name, value in attachment_json(row).items() if name != "id" and value is not None}
+    columns = attachment_json(row, OWN_COUNT)
+    described = {name: value for name, value in columns.items() if name != "id" and value is not None}
     image = {"digest": row.digest, "data": b64encode(data).decode() if data else None}
     return described | (image if row.kind == Kind.IMAGE else {})
 

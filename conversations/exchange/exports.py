@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
 from conversations.context import goals
 from conversations.context.citations import citations_json
@@ -24,6 +25,7 @@ from conversations.exchange.seals import seal_of
 from conversations.exchange.tool_calls import call_json
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
+from conversations.models.model_profile import OWN_COUNT
 from conversations.runtime.payloads import conversation_json
 
 EXPORTED = (
@@ -47,7 +49,9 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
         "conversation": _conversation_json(conversation),
         "messages": [entry for message in messages for entry in _message_entries(message, marks, known, excerpts)],
         "ledger": entries_json(conversation.pk, messages),
-        "checkpoints": [checkpoint_json(row) | state for row, state in zip(checkpoints, states, strict=True)],
+        "checkpoints": [
+            checkpoint_json(row, OWN_COUNT) | state for row, state in zip(checkpoints, states, strict=True)
+        ],
         "compression": _compression_json(compactions[0]) if compactions else None,
         "runs": [run_entry(run, as_json(run.thread)) for run in runs_of(conversation, messages)],
         "totals": {
@@ -116,17 +120,17 @@ def _message_entries(
             yield result | {"created_at": call.created_at.isoformat()}
 
 
-def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
-    """A checkpoint as JSON; `ratio` is the summary's tokens over those of the messages from `first_message` to
-    `last_message`.
+def checkpoint_json(checkpoint: Checkpoint, window: Window) -> dict[str, Any]:
+    """A checkpoint as JSON; `window` has the count of its tokens. `ratio` is the summary's tokens over those of the
+    messages from `first_message` to `last_message`.
     """
     return {
         "number": checkpoint.number,
         "level": checkpoint.level,
         "age": checkpoint.age,
         "summary": checkpoint.summary,
-        "tokens": checkpoint.token_count,
-        "original_tokens": checkpoint.original_tokens,
+        "tokens": window.corrected(checkpoint.token_count),
+        "original_tokens": window.corrected(checkpoint.original_tokens),
         "ratio": round(checkpoint.token_count / checkpoint.original_tokens, 4) if checkpoint.original_tokens else None,
         "first_message": str(checkpoint.first_message),
         "last_message": str(checkpoint.last_message),

@@ -98,9 +98,9 @@ def finish(
 ) -> tuple[Message, Message | None] | None:
     """End a reply once, if `token` still holds its lease; None if it has ended, is another worker's, or is gone.
 
-    `answer` is the reply as far as it was written, and `tokens` its tokens. Returns the reply and, if it called tools,
-    the pending reply that follows on their results, held by the same token. `also` runs in the same transaction, if
-    the reply was ended.
+    `answer` is the reply as far as it was written, and `tokens` its tokens. Returns the reply with its conversation and
+    model and, if it called tools, the pending reply that follows on their results, held by the same token. `also` runs
+    in the same transaction, if the reply was ended.
     """
     # The request's texts are stored before the transaction: if the conversation was deleted, they would break it.
     columns = answer.columns() | _over(answer.id)
@@ -118,7 +118,7 @@ def finish(
     answer.teach_profile()
     if not ended:
         return None
-    reply = Message.objects.get(pk=answer.id)
+    reply = Message.objects.select_related("conversation__model").get(pk=answer.id)
     _report(reply)
     return reply, following
 

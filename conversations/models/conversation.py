@@ -4,8 +4,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from compression.core.values import Window
 from compression.ids import uuid7
-from conversations.models.model_profile import Effort
+from conversations.models.model_profile import DEFAULT_WINDOW, Effort
 from conversations.validation import visible
 
 MAX_TITLE_CHARS = 200
@@ -109,6 +110,11 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return visible(self.title) or ("New agent" if self.kind == self.Kind.AGENT else "New chat")
+
+    @property
+    def window(self) -> Window:
+        """The window of the conversation's model; a default one without a model."""
+        return self.model.usable_window if self.model else DEFAULT_WINDOW
 
     @property
     def is_compressed(self) -> bool:

@@ -27,6 +27,8 @@ def usable_window(
 
 DEFAULT_WINDOW = usable_window(8_192)
 """What a conversation without a model is measured against."""
+OWN_COUNT = Window(size=0, reserve=0)
+"""Leaves tokens as this site counts them, for exports: they are the same whatever model reads them."""
 
 
 def validate_base_url(address: str) -> None:

@@ -1,4 +1,7 @@
-"""Converts rows and values to JSON, for the API and for events."""
+"""Converts rows and values to JSON, for the API and for events.
+
+Tokens of rows are stored by our own count. A `window` converts them to the count of its model, as on the meter.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any
 
 from compression.core.citation_values import Citations
 from compression.core.plan.policy import Due
-from compression.core.values import FlowUsage, Usage
+from compression.core.values import FlowUsage, Usage, Window
 from compression.models import Compaction
 from conversations.models import (
     AgentRun,
@@ -89,7 +92,7 @@ def entry_json(entry: LedgerEntry) -> dict[str, Any]:
     }
 
 
-def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
+def message_json(message: Message, window: Window, *, is_bare: bool = False) -> dict[str, Any]:
     """A message as JSON. `is_bare`: it is known to have no attachments or pastes, so none are queried."""
     may_have = message.role == Message.Role.USER and not is_bare
     error, advice = endings.failure(message.error)
@@ -102,7 +105,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "created_at": message.created_at.isoformat(),
         "status": message.status,
         "finish_reason": message.finish_reason,
-        "token_count": message.token_count,
+        "token_count": window.corrected(message.token_count),
         "is_protected": message.is_protected,
         "model": message.model,
         "error": error,
@@ -110,7 +113,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "provider_words": message.provider_words,
         "usage": _spent_json(message),
         "is_copy": message.copy_of is not None,
-        "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],
+        "attachments": [attachment_json(row, window) for row in message.attachments.all()] if may_have else [],
         "pastes": [paste_json(row) for row in message.pastes.all()] if may_have else [],
     }
 
@@ -130,7 +133,7 @@ def _spent_json(message: Message) -> dict[str, int | None]:
     }
 
 
-def call_json(call: ToolCall, *, most: int | None = None) -> dict[str, Any]:
+def call_json(call: ToolCall, window: Window, *, most: int | None = None) -> dict[str, Any]:
     """A tool call as JSON, with at most `most` characters of its arguments and of its result; None: no limit."""
     return {
         "id": call.call_id,
@@ -139,7 +142,7 @@ def call_json(call: ToolCall, *, most: int | None = None) -> dict[str, Any]:
         "result": call.result if call.result is None else call.result[:most],
         "error": call.error or None,
         "status": call.status,
-        "tokens": call.token_count,
+        "tokens": window.corrected(call.token_count),
         "duration_ms": call.duration_ms,
     }
 
@@ -157,7 +160,7 @@ def run_json(run: AgentRun) -> dict[str, Any]:
     }
 
 
-def step_json(step: AgentStep, *, most: int | None = None) -> dict[str, Any]:
+def step_json(step: AgentStep, window: Window, *, most: int | None = None) -> dict[str, Any]:
     """An agent's step with its message and tool calls, at most `most` characters of each text; None: no limit."""
     message = step.message
     return {
@@ -165,8 +168,8 @@ def step_json(step: AgentStep, *, most: int | None = None) -> dict[str, Any]:
         "kind": step.kind,
         "message_id": str(message.pk),
         "content": message.content[:most],
-        "tool_calls": [call_json(call, most=most) for call in message.tool_calls.all()],
-        "token_count": message.token_count,
+        "tool_calls": [call_json(call, window, most=most) for call in message.tool_calls.all()],
+        "token_count": window.corrected(message.token_count),
         "usage": _spent_json(message),
         "created_at": message.created_at.isoformat(),
     }
@@ -177,7 +180,7 @@ def flow_json(used: FlowUsage) -> dict[str, Any]:
     return {"flow": used.flow, "history": used.history, "budget": used.budget, "percent": used.percent}
 
 
-def attachment_json(row: Attachment) -> dict[str, Any]:
+def attachment_json(row: Attachment, window: Window) -> dict[str, Any]:
     return {
         "id": str(row.pk),
         "kind": row.kind,
@@ -187,7 +190,7 @@ def attachment_json(row: Attachment) -> dict[str, Any]:
         "width": row.width,
         "height": row.height,
         "pages": row.pages,
-        "tokens": row.tokens,
+        "tokens": window.corrected(row.tokens),
         "start": row.start,
         "length": row.length,
     }

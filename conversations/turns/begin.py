@@ -283,8 +283,9 @@ def _store(conversation: Conversation, asked: Question, client_id: str | None) -
         transaction.on_commit(partial(publish, conversation.pk, EventType.TITLE_UPDATED, title=changed["title"]))
     replies.lock_conversation(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
+    is_bare = not (asked.attached or asked.pastes or asked.parts)
     for message in (*begun.parts, begun.question, begun.reply):
-        payload = message_json(message, is_bare=not (asked.attached or asked.pastes or asked.parts))
+        payload = message_json(message, asked.profile.usable_window, is_bare=is_bare)
         transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=payload))
     replies.answer_later(begun.reply)
     return begun

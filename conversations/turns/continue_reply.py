@@ -41,7 +41,7 @@ def go_on(conversation: Conversation, message_id: UUID) -> Begun:
         _require_unfinished(conversation, branches.message_of(conversation, message_id))
         begun = begin.store_question(conversation, asked)
         for message in (begun.question, begun.reply):
-            payload = message_json(message, is_bare=True)
+            payload = message_json(message, asked.profile.usable_window, is_bare=True)
             transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=payload))
         replies.answer_later(begun.reply)
     return begun

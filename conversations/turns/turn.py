@@ -204,9 +204,10 @@ async def _end(running: Running, status: str, error: str, code: str = "") -> Run
     if saved is None:  # the reply had ended already, or its conversation was deleted
         return None
     reply, pending = saved
-    publish(reply.conversation_id, event_types.ended(failed=reply.is_failed), message=message_json(reply))
+    window = reply.conversation.window
+    publish(reply.conversation_id, event_types.ended(failed=reply.is_failed), message=message_json(reply, window))
     if pending is not None:
-        publish(reply.conversation_id, EventType.MESSAGE_CREATED, message=message_json(pending))
+        publish(reply.conversation_id, EventType.MESSAGE_CREATED, message=message_json(pending, window))
     await sync_to_async(usage.publish_usage)(reply.conversation_id)
     if following is not None:
         return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following

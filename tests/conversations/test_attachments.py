@@ -233,7 +233,7 @@ def test_a_text_file_stands_behind_the_words_and_an_image_beside_them(conversati
     assert words_of(question) == "Which port?\n"
     assert [*question.pastes.values_list("number", "start", "length")] == [(1, 6, 4)]
     assert not pending(conversation).exists()
-    told = message_json(question)
+    told = message_json(question, question.conversation.window)
     assert [one["name"] for one in told["attachments"]] == [toml.name, "rack.png", "zwei.txt"]
     assert told["pastes"] == [{"number": 1, "start": 6, "length": 4}]
 

@@ -85,7 +85,9 @@ def seen(conversation: Conversation) -> list[tuple[dict[str, Any], dict[str, Any
         told = _replayed_json(replay.replay(conversation, row.pk))
         shown = [(part["kind"], part["tokens"], part["digest"]) for part in told["parts"]]
         assert told["is_exact"], (row.content, told["why"])
-        figures = {name: getattr(row, name) for name in FIGURES} | {"usage": message_json(row)["usage"]}
+        figures = {name: getattr(row, name) for name in FIGURES} | {
+            "usage": message_json(row, conversation.window)["usage"]
+        }
         found.append(({name: told[name] for name in SAME} | {"parts": shown}, figures))
     return found
 
@@ -357,7 +359,7 @@ async def test_a_file_brings_what_replies_took_and_it_counts_in_no_sum(
     kept = [name for name in FIGURES if name != "error"]
     assert [getattr(row, name) for name in kept] == [getattr(original, name) for name in kept]
     assert row.cost_usd == Decimal("0.0018") and row.duration_ms is not None and row.request is None
-    assert [message_json(one)["is_copy"] for one in (row, original)] == [True, False]
+    assert [message_json(one, back.window)["is_copy"] for one in (row, original)] == [True, False]
     assert await sync_to_async(ledger.replies)(days) == before
     again = await sync_to_async(exports.as_json)(back)
     assert [entry.get("usage") for entry in again["messages"]] == [entry.get("usage") for entry in data["messages"]]

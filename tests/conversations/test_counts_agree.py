@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.core.values import Steering
-from compression.models import Compaction, Snapshot
+from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction
 from conversations.context import usage
 from conversations.exchange.exports import as_json
@@ -172,3 +173,24 @@ def test_a_run_from_before_the_meter_was_noted_says_what_it_said_then(conversati
         conversation=conversation, trigger="manual", status="undone", pre_tokens=9_000, post_tokens=600
     )
     assert pairs(Pages(user).get("timeline", conversation.pk)) == [(9_000, 600)]
+
+
+async def test_of_each_message_and_summary_in_the_api(talked: Chat, counts: Counts) -> None:
+    await talked.compact()
+    reply = await talked.say("And now?")
+    await sync_to_async(_require_counts_alike)(counts, reply.pk)
+
+
+def _require_counts_alike(counts: Counts, reply: UUID) -> None:
+    """A request's parts are rounded together, so that each may differ by one token from its own rounded count."""
+    sent = counts.api.get(f"/api/conversations/{counts.id}/messages/{reply}/request").json()
+    listed = counts.api.get(f"/api/conversations/{counts.id}/messages", limit=100).json()["items"]
+    tokens = {one["id"]: one["token_count"] for one in listed if one["type"] == "message"}
+    assert sent["usage"]["correction"] > 1.1
+    told = [part for part in sent["parts"] if part["kind"] == "live"]
+    assert len(told) > 2
+    for part in told:
+        assert abs(part["tokens"] - tokens[part["message_id"]]) <= 1
+    (checkpoint,) = counts.api.get(f"/api/conversations/{counts.id}/context").json()["checkpoints"]
+    stored = Checkpoint.objects.get(active=True).token_count
+    assert checkpoint["tokens"] == Conversation.objects.get(pk=counts.id).window.corrected(stored) > stored

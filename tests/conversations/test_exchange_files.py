@@ -61,7 +61,7 @@ def files_of(row: Conversation) -> list[Attachment]:
 
 def told(row: Conversation) -> list[Any]:
     """Messages with files and pastes, without their ids."""
-    found = [message_json(message) for message in row.messages.order_by("created_at")]
+    found = [message_json(message, row.window) for message in row.messages.order_by("created_at")]
     for message in found:
         del message["id"]
         for one in message["attachments"]:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from compression.core.values import Window
 from compression.models import Compaction
 from conversations.api.events import cursor
 from conversations.api.events.cursor import ENDED, Place
@@ -71,9 +72,9 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
         news = _news(conversation, place) or []
     missed = Missed(place, place)
     for message in _called_before(conversation, place) if place.received == 0 else ():
-        _tell_calls(missed, message)
+        _tell_calls(missed, message, conversation.window)
     for message in news:
-        _tell_message(missed, message)
+        _tell_message(missed, message, conversation.window)
     resync = resync or any(message.replaced_by_id for message in news)
     _tell_run(missed, conversation)
     _tell_compactions(missed, conversation)
@@ -108,9 +109,9 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     return found if len(found) <= MAX_MISSED + 1 else None
 
 
-def _tell_message(missed: Missed, row: Message) -> None:
+def _tell_message(missed: Missed, row: Message, window: Window) -> None:
     """Send the part of a message that the program lacks. A replaced message is sent only to a program that knows it."""
-    at, payload = microseconds(row.created_at), message_json(row)
+    at, payload = microseconds(row.created_at), message_json(row, window)
     if at > missed.place.at:
         if row.replaced_by_id:
             return
@@ -124,13 +125,13 @@ def _tell_message(missed: Missed, row: Message) -> None:
         missed.reply_id = str(row.pk)
     else:
         missed.tell(Event(event_types.ended(failed=row.is_failed), {"message": payload}), received=ENDED)
-        _tell_calls(missed, row)
+        _tell_calls(missed, row, window)
 
 
-def _tell_calls(missed: Missed, row: Message) -> None:
+def _tell_calls(missed: Missed, row: Message, window: Window) -> None:
     """Send each tool call as it is now."""
     for call in row.tool_calls.all():
-        payload = call_json(call, most=settings.TOOL_RESULT_MAX_CHARS)
+        payload = call_json(call, window, most=settings.TOOL_RESULT_MAX_CHARS)
         missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": payload}))
 
 

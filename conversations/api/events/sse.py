@@ -88,13 +88,13 @@ def as_text(sent: SentEvent) -> str:
 
 def _end(reply_id: UUID) -> Event | None:
     """The event of the reply's end, or None while it is being written; a deleted reply has failed."""
-    reply = Message.objects.filter(pk=reply_id).first()
+    reply = Message.objects.select_related("conversation__model").filter(pk=reply_id).first()
     if reply is None:
         deleted = {"id": str(reply_id), "status": "failed", "error": "deleted"}
         return Event(EventType.MESSAGE_FAILED, {"message": deleted})
     if reply.is_streaming:
         return None
-    return Event(event_types.ended(failed=reply.is_failed), {"message": message_json(reply)})
+    return Event(event_types.ended(failed=reply.is_failed), {"message": message_json(reply, reply.conversation.window)})
 
 
 def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
@@ -106,9 +106,10 @@ def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
     while awaited and (end := _end(awaited)):
         ends.append(end)
         awaited = _after(awaited)
-        for row in Message.objects.filter(pk=awaited) if awaited else ():
-            begun = {"content": "", "status": Message.Status.STREAMING.value}
-            ends.append(Event(EventType.MESSAGE_CREATED, {"message": message_json(row) | begun}))
+        for row in Message.objects.select_related("conversation__model").filter(pk=awaited) if awaited else ():
+            begun = message_json(row, row.conversation.window)
+            begun |= {"content": "", "status": Message.Status.STREAMING.value}
+            ends.append(Event(EventType.MESSAGE_CREATED, {"message": begun}))
     return ends, awaited
 
 

@@ -52,7 +52,7 @@ class Message(BaseModel):
         "stopped it; `aborted`, its provider broke off. Empty for all else.",
         "",
     )
-    token_count: Tokens = about("Tokens that it takes in a request, by our own count.", 14)
+    token_count: Tokens = about("Tokens that it takes in a request, as its model counts them.", 14)
     is_protected: bool = about("Whether it is sent word for word, however old it is.", False)
     model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
     error: str = about("Why it failed, in words; empty where it did not.", "")

@@ -46,7 +46,7 @@ class RunStep(BaseModel):
     message_id: UUID = about("Id of the message.", "0199b3c2-a003-7c1e-8f00-5b1d2c3e4f52")
     content: str = about("Its text; may be empty where tools are called.", "")
     tool_calls: list[ToolCall] = about("Calls that it makes, with their results.")
-    token_count: Tokens = about("Tokens that it takes in a request, by our own count.", 45)
+    token_count: Tokens = about("Tokens that it takes in a request, as its model counts them.", 45)
     usage: Spent
     created_at: datetime = about("When it was written.", "2026-11-20T09:12:44+00:00")
 
