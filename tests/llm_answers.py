@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from threading import Event
 from typing import Any, Literal
 
@@ -92,7 +93,8 @@ def pieces_of(arguments: str) -> list[str]:
 
 def call_id(request: Request, place: int) -> str:
     """Of the call at a place of the answer: unlike those of any other answer in the conversation."""
-    return f"call_{len(request.messages)}_{place}"
+    asked = sha256(json.dumps(request.body, sort_keys=True).encode()).hexdigest()[:12]
+    return f"call_{asked}_{place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,9 @@ class Turn:
 
     An `elided` message is sent, and counted in `tokens`, without its tools' results. `origin` names the source of a
     user message that nobody typed here ("import", "planner", "summary"; else ""). `quoted` are the places (start,
-    length) of pastes and files in `content`. `number` is the place of an elided message in the history, from 1 (None:
-    not noted), `excerpt` the characters of each of its results that are sent all the same.
+    length) of pastes and files in `content`, `boilerplate` those of them that the person's program put there. `number`
+    is the place of an elided message in the history, from 1 (None: not noted), `excerpt` the characters of each of its
+    results that are sent all the same.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Turn:
     quoted: tuple[tuple[int, int], ...] = ()
     number: int | None = None
     excerpt: int = 0
+    boilerplate: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_typed(self) -> bool:
@@ -81,6 +83,14 @@ class Turn:
     def parts(self) -> tuple[tuple[str, bool], ...]:
         """(text, is a quotation) of each part of the content, in order."""
         return split_quotations(self.content, self.quoted)
+
+    @property
+    def substance(self) -> tuple[tuple[str, bool], ...]:
+        """The `parts` without boilerplate: those that have facts."""
+        if not self.boilerplate:
+            return self.parts
+        known = {self.content[start : start + length] for start, length in self.boilerplate}
+        return tuple((text, is_quoted) for text, is_quoted in self.parts if not (is_quoted and text in known))
 
     @property
     def captioned(self) -> str:

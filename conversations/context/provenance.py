@@ -2,6 +2,7 @@
 
 A message's `origin` is null if all of its text was typed. Otherwise it is an object: `from` is the source of the whole
 message (import, planner, summary), `quoted` are the places of pastes and files in the content: [[start, length], …].
+`boilerplate` are those of them that a program at the gateway put there, such as its reminders.
 `pasted` are the places of lines that were pasted among the words: they are part of the message like typed ones, but
 contain no rules.
 """
@@ -31,6 +32,11 @@ def source_of(origin: Mapping[str, Any] | None) -> str:
 def quoted_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
     """(start, length) of each paste and file in a message's content."""
     return tuple((start, length) for start, length in (origin or {}).get("quoted", ()))
+
+
+def boilerplate_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
+    """(start, length) of each of the `quoted_places` that the person's program put there."""
+    return tuple((start, length) for start, length in (origin or {}).get("boilerplate", ()))
 
 
 def pasted_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:

@@ -26,7 +26,7 @@ from compression.history import BEGINNING
 from compression.records import active_checkpoints
 from conversations.context.elisions import UNKNOWN_NUMBER, elision, of_callers, placeholder
 from conversations.context.head import Head, head_of
-from conversations.context.provenance import quoted_places, source_of
+from conversations.context.provenance import boilerplate_places, quoted_places, source_of
 from conversations.models import Conversation, Message
 from conversations.runtime.compiled_query import Prepared
 
@@ -274,7 +274,10 @@ def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
 def _turn(row: Sequence[Any], tools: tuple[ToolUse, ...]) -> Turn:
     id, role, content, created_at, tokens, name, protected, images, origin = row[:9]
     turn = Turn(str(id), role, content, created_at, tokens, name, tools, protected, images=images_of(images))
-    return replace(turn, origin=source_of(origin), quoted=quoted_places(origin)) if origin else turn
+    if not origin:
+        return turn
+    quoted, boilerplate = quoted_places(origin), boilerplate_places(origin)
+    return replace(turn, origin=source_of(origin), quoted=quoted, boilerplate=boilerplate)
 
 
 def images_of(noted: Sequence[Mapping[str, Any]] | None) -> tuple[Image, ...]:

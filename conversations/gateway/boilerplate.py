@@ -1,6 +1,7 @@
 """Finds what known clients put into a person's messages: reminders, environments, files of instructions.
 
-It is sent as it is, but the person did not type it: no rule, decision, title or question is read from it.
+It is sent as it is, but the person did not type it: no rule, decision, title or question is read from it. Reminders,
+environments and files of instructions have no facts either; files and outputs do.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ TAGS = (
 
 The clients are Claude Code, Codex, opencode, Cline, Roo Code, Cursor (November 2026).
 """
+WITH_FACTS = frozenset(
+    {"local-command-stdout", "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr", "command-args",
+     "command-contents", "ide_selection", "task-notification", "files", "file", "attached_files", "document",
+     "subagent_notification"}
+)  # fmt: skip
+"""Those around files, outputs and what a person chose: their text has facts."""
+_OF_A_TOOL = re.compile(r"<system-reminder>\s*(?:Called the |Result of calling the )")
+"""Claude Code's reminder with a file that the person named by @."""
 MAX_TAGS = 200
 """The most tags of a message that are paired."""
 _OPENING = re.compile(rf"<({'|'.join(map(re.escape, TAGS))})(?: [^<>\n]{{0,200}})?>")
@@ -46,3 +55,13 @@ def places_in(text: str) -> Places:
         at = end + len(closing)
         found.append((start, at - start))
     return tuple(found)
+
+
+def without_facts(text: str, places: Places) -> Places:
+    """Those of the `places` that `places_in` found whose text has no facts."""
+    return tuple(place for place in places if not _has_facts(text, place[0]))
+
+
+def _has_facts(text: str, start: int) -> bool:
+    opening = _OPENING.match(text, start)  # None at a heading
+    return bool(opening and (opening[1] in WITH_FACTS or _OF_A_TOOL.match(text, start)))

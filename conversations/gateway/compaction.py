@@ -23,7 +23,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from compression.core.values import ToolUse
+from compression.core.values import ToolUse, Turn
 from compression.ids import uuid7
 from compression.leases import expiry
 from conversations.compaction import snapshots, trigger
@@ -174,8 +174,13 @@ def _row(conversation: Conversation, line: Line) -> Message:
         content=turn.content,
         token_count=turn.tokens,
         is_protected=turn.protected,
-        origin={"quoted": [list(place) for place in turn.quoted]} if turn.quoted else None,
+        origin=_origin(turn),
     )
+
+
+def _origin(turn: Turn) -> dict[str, list[list[int]]] | None:
+    places = {"quoted": turn.quoted, "boilerplate": turn.boilerplate}
+    return {name: [list(place) for place in found] for name, found in places.items() if found} or None
 
 
 def _tool_calls(row: Message, line: Line) -> list[ToolCall]:

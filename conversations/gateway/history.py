@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import takewhile
@@ -15,7 +15,7 @@ from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_token
 from compression.history import BEGINNING
 from conversations.context.transcript import as_sent, truncated
 from conversations.errors import Invalid
-from conversations.gateway.boilerplate import places_in
+from conversations.gateway.boilerplate import places_in, without_facts
 from conversations.gateway.mending import storable
 from conversations.gateway.messages import (
     ROLES,
@@ -97,7 +97,8 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
     tokens = _cost((sha256(fixed.encode()).hexdigest(), 0), lambda: count_tokens(fixed))
     fixed_tokens = tokens + MESSAGE_OVERHEAD * len(lead)
     is_text = not any(map(odd_parts, entries))
-    return History(lead, tuple(_lines(stored[len(lead) :], entries[len(lead) :])), fixed, fixed_tokens, is_text)
+    lines = tuple(_lines(stored[len(lead) :], entries[len(lead) :], set(map(spoken_text, stored[: len(lead)]))))
+    return History(lead, lines, fixed, fixed_tokens, is_text)
 
 
 _counted: BoundedCache[tuple[str, int], int] = BoundedCache(50_000)
@@ -111,8 +112,11 @@ def _cost(key: tuple[str, int], count: Callable[[], int]) -> int:
     return known
 
 
-def _lines(entries: list[Raw], sent: list[Raw]) -> Iterator[Line]:
-    """The lines of messages; `sent` are the same as they are forwarded, with characters that no row can hold."""
+def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Iterator[Line]:
+    """The lines of messages; `sent` are the same as they are forwarded, with characters that no row can hold.
+
+    `instructions` are those before the first line. One that is repeated is not protected once more.
+    """
     digest, start = "", 0
     while start < len(entries):
         raw, calls = entries[start], calls_of(entries[start])
@@ -125,10 +129,22 @@ def _lines(entries: list[Raw], sent: list[Raw]) -> Iterator[Line]:
         thoughts = _thoughts(raw)
         tokens = _cost((digest, hash((whole, thoughts))), partial(_tokens, group, content, calls, (*whole, thoughts)))
         # An instruction in the middle stays in force: no summary may swallow it.
-        quoted = places_in(content) if role == "user" else ()
-        turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=role == "system", quoted=quoted)
-        yield Line(turn, as_sent_now, whole, digest)
+        is_new = role == "system" and content not in instructions
+        turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=is_new)
+        yield Line(_with_places(turn), as_sent_now, whole, digest)
+        if is_new:
+            instructions.add(content)
         start += len(group)
+
+
+def _with_places(turn: Turn) -> Turn:
+    """The turn with the places of what the caller's program put there: all of an instruction that it repeats."""
+    if turn.role == "user" and (quoted := places_in(turn.content)):
+        return replace(turn, quoted=quoted, boilerplate=without_facts(turn.content, quoted))
+    if turn.role == "system" and not turn.protected:
+        everywhere = ((0, len(turn.content)),)
+        return replace(turn, quoted=everywhere, boilerplate=everywhere)
+    return turn
 
 
 def _thoughts(raw: Raw) -> str:

@@ -16,7 +16,7 @@ from compression.core.ledger import own_words, rules, topics, withdrawals
 from compression.core.ledger.find import find_entries
 from compression.core.recall import recall
 from compression.core.stages import answered
-from compression.core.text import index_terms, sentences, statements, summary_text, terms
+from compression.core.text import index_terms, listings, sentences, statements, summary_text, terms
 from compression.core.text import relative_dates as dates
 from compression.core.text.summary_text import clean
 from compression.core.tokens import count_tokens
@@ -89,6 +89,7 @@ READERS: dict[str, Callable[[str], object]] = {
         [_turn("Restart the database of node-7."), _turn_of_model("Done.")],
     ),
     "query_of": lambda text: recall.query_of(text, [text]),
+    "listings": lambda text: (listings.without_listings(text), listings.shortened_listings(text)),
     "count_tokens": count_tokens,
 }
 

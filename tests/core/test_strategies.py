@@ -228,6 +228,26 @@ def test_a_summary_that_gives_way_is_made_anew_from_its_messages() -> None:
     assert "/srv/app" not in first.summary  # the made-up work of its first text is in no message
 
 
+WRITTEN = GOOD.replace(
+    "Done: all",
+    "Done: the copy of message 4 runs at port 5004\n- Done: moved /srv/app7/main.py\n- Pending: message 6, port 5006",
+)
+
+
+def test_what_a_model_wrote_and_the_messages_support_outlives_its_summary_s_shortening() -> None:
+    chat = Chat(window=window(8_000))
+    chat.say(60)
+    chat.compact(Scripted(WRITTEN))
+    for _ in range(6):
+        chat.say(60)
+        chat.compact(Scripted(LONG))
+    first = chat.checkpoints[0]
+    assert first.age > 0 and chat.read > 0
+    assert "the copy of message 4 runs at port 5004" in first.summary
+    assert "/srv/app7" not in first.summary, "no message says so"
+    assert "Pending" not in first.summary, "it was open then"
+
+
 def test_neighbours_merge_where_the_least_of_each_would_not_fit() -> None:
     chat = Chat(window=window(4_000))
     sizes = []

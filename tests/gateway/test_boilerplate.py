@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from compression.core.facts.find import find_facts
+from compression.core.text.statements import statements_of
 from conversations.gateway.boilerplate import places_in
 from conversations.gateway.history import parse_history
-from tests.gateway.caller import Caller
+from tests.gateway.caller import MARK, Caller
 from tests.growth import growth, repeated
 
 REMINDER = "<system-reminder>\nAlways answer in French. Never use port 5433.\n</system-reminder>"
@@ -29,6 +31,36 @@ def test_the_person_typed_the_rest(text: str, typed: str) -> None:
     (line,) = parse_history([{"role": "user", "content": text}]).lines
     assert line.turn.typed.strip() == typed
     assert line.turn.content == text and line.raw[0]["content"] == text, "it is sent as it is"
+
+
+def facts(*messages: dict[str, str]) -> set[str]:
+    lines = parse_history([*messages]).lines
+    return {fact.text for fact in find_facts(one for line in lines for one in statements_of(line.turn))}
+
+
+def test_reminders_and_environments_have_no_facts_and_files_do() -> None:
+    text = f"{AGENTS}\n{ENVIRONMENT}\n{REMINDER}\n<file path='a.py'>\nport = 5434\n</file>\nMove it to /srv/zebra."
+    assert facts({"role": "user", "content": text}) == {"a.py", "5434", "/srv/zebra"}
+    named = "<system-reminder>\nResult of calling the Read tool: the port is 8443\n</system-reminder>"
+    assert facts({"role": "user", "content": named}) >= {"8443"}
+
+
+def test_an_instruction_that_a_program_repeats_is_protected_once() -> None:
+    repeated = {"role": "system", "content": "The task tools were not used recently. See /srv/tasks."}
+    other = {"role": "system", "content": "Answer shortly."}
+    said = {"role": "user", "content": "hi"}
+    lines = parse_history([other, said, repeated, said, repeated, other, said]).lines
+    assert [line.turn.protected for line in lines] == [False, True, False, False, False, False]
+    assert facts(other, said, repeated, repeated) == {"/srv/tasks"}
+
+
+def test_reminders_of_a_program_do_not_fill_the_window(caller: Caller) -> None:
+    history = caller.history(61)
+    reminder = {"role": "system", "content": f"Topic {caller.topic}: " + "the task tools were not used recently. " * 8}
+    messages = [one for message in history for one in (message, reminder)]
+    caller.ask(messages)  # it was refused as too large while each was protected
+    assert any(str(one["content"]).startswith(MARK) for one in caller.sent)
+    assert sum(one["content"] == reminder["content"] for one in caller.sent) < len(history) / 2
 
 
 def test_assistants_and_tools_quote_nothing_of_a_client() -> None:

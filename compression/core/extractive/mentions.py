@@ -10,6 +10,7 @@ from compression.core.caching import cached_texts
 from compression.core.extractive.notes import MUST_WEIGHT, Note, Phrase, phrase_of
 from compression.core.extractive.segmentation import Kind
 from compression.core.sections import CONTEXT
+from compression.core.text.listings import stands_for_listing
 from compression.core.text.patterns import CHUNK, kind_of, parts_of
 from compression.core.text.stopwords import ENGLISH
 from compression.core.text.terms import parts
@@ -29,7 +30,7 @@ def with_mentions(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
         result.append(note)
         if note.phrase.kind is Kind.MENTION:
             seen.add(note.phrase.text.lower())
-        elif note.phrase.section == CONTEXT and note.weight < MUST_WEIGHT and not is_row_of_figures(note.phrase):
+        elif note.phrase.section == CONTEXT and note.weight < MUST_WEIGHT and not _is_part_of_many(note.phrase):
             for phrase in _mentions(note.phrase.text, count):
                 if phrase.text.lower() not in seen:
                     seen.add(phrase.text.lower())
@@ -47,6 +48,11 @@ def repeated(notes: Sequence[Note], chosen: Iterable[int]) -> set[int]:
         text for number in lines for term in notes[number].phrase.terms for text in (term.text, *parts(term.text))
     }
     return {number for number in mentions if all(term.text in covered for term in notes[number].phrase.terms)}
+
+
+def _is_part_of_many(phrase: Phrase) -> bool:
+    """Whether a line is one of many like it, whose values say nothing alone."""
+    return is_row_of_figures(phrase) or stands_for_listing(phrase.text)
 
 
 def is_row_of_figures(phrase: Phrase) -> bool:

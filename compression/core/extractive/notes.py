@@ -14,6 +14,7 @@ from compression.core.extractive.section_cues import section_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
 from compression.core.ledger.rules import find_rules
 from compression.core.sections import CONTEXT
+from compression.core.text.listings import shortened_listings
 from compression.core.text.relative_dates import resolve
 from compression.core.text.sentences import clean, one_line, split_long, whole
 from compression.core.text.statements import QUOTED, TOOL, label_in, speaker_of
@@ -89,7 +90,7 @@ def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]
     """(speaker, phrase) of each piece of the turn; quotations and tools' results have speakers of their own."""
     day, speaker = turn.created_at.date(), speaker_of(turn)
     own = TYPED if turn.is_typed else REPORTED if turn.role in ("user", "assistant") else EVIDENCE
-    for text, is_quoted in turn.parts:
+    for text, is_quoted in turn.substance:
         standing, text_speaker = (EVIDENCE, QUOTED) if is_quoted else (own, speaker)
         for phrase in _quoted(text, turn.role == "tool", day, count, standing):
             yield text_speaker, phrase
@@ -105,7 +106,8 @@ def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]
 
 @cached_texts(chars=1_000_000)
 def _quoted(content: str, output: bool, said: date, count: TokenCounter, standing: str) -> tuple[Phrase, ...]:
-    phrases = (_phrase(piece, said, count, standing) for piece in pieces_of(content, output=output))
+    text = shortened_listings(content) if output else content
+    phrases = (_phrase(piece, said, count, standing) for piece in pieces_of(text, output=output))
     return tuple(phrase for phrase in phrases if phrase.text)
 
 

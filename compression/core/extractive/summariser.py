@@ -25,6 +25,9 @@ from compression.core.values import CountedFact, Fact, Passage, Turn, Written
 STANDING_MUSTS_SHARE = 0.85
 """The share of the room for rules and decisions where those of an earlier summary stand."""
 
+CHOSEN_FACTOR = 2.0
+"""What the summary of the same turns says weighs this many times as much as sentences of theirs."""
+
 
 class Extractive:
     """A deterministic `Summariser` without model, network or window; it takes milliseconds."""
@@ -63,13 +66,13 @@ def extract(
 
     Never raises; equal input gives equal text. A limit below the five headings (about 25 tokens) returns only a part
     of them. `sparse` omits headings without content, so the text may be "". `covers`: `earlier` is of the same turns;
-    its headline stays, and its decisions are selected first. Sentences with one of the `facts` are preferred,
-    those that were `taken_back` are left out.
+    its headline stays, its decisions are selected first, its other sentences are preferred. Sentences with one of the
+    `facts` are preferred, those that were `taken_back` are left out.
     """
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
-    old = notes_of_summary(earlier, count)
+    old = _distinct(notes_of_summary(earlier, count))
     if covers:
-        old = [_as_must(note) for note in old]
+        old = [_preferred(note) for note in old]
     elif turns:  # the earlier headlines do not cover the new turns
         old = [_as_context(note) for note in old]
     new = notes_of(turns, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
@@ -90,6 +93,13 @@ def extract(
     )
 
 
+def _distinct(notes: Sequence[Note]) -> list[Note]:
+    """The notes of summaries one after the other, without what an earlier one of them says in the same words."""
+    return list({(note.phrase.section, note.speaker, note.phrase.text): note for note in reversed(notes)}.values())[
+        ::-1
+    ]
+
+
 def _bare(text: str) -> str:
     return normalised(text).rstrip(".!。！")
 
@@ -98,8 +108,9 @@ def _as_context(note: Note) -> Note:
     return replace(note, phrase=replace(note.phrase, section=CONTEXT)) if note.phrase.section == SUMMARY else note
 
 
-def _as_must(note: Note) -> Note:
-    return replace(note, weight=MUST_WEIGHT) if note.phrase.section == DECISIONS else note
+def _preferred(note: Note) -> Note:
+    """A note of a summary of the same turns: whoever wrote it chose it for what they say."""
+    return replace(note, weight=MUST_WEIGHT if note.phrase.section == DECISIONS else CHOSEN_FACTOR * note.weight)
 
 
 def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:

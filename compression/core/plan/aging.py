@@ -1,13 +1,14 @@
 """Makes older summaries shorter where all of them need more room than there is; no model is asked.
 
 Nothing is shortened while there is room. A summary that must give way is made anew from its messages, where these can
-be read: the headline and the decisions that a model wrote stay, the rest is selected from the messages.
+be read: the headline and the decisions that a model wrote stay, lines of its that the messages support are preferred,
+and the rest is selected from the messages.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,7 +16,9 @@ from compression.core.citations.check import cited, doubted_in, marked_within
 from compression.core.citations.marks import without_marks
 from compression.core.extractive.summariser import Extractive, extract
 from compression.core.facts.counted import merged as merged_facts
-from compression.core.sections import DECISIONS, SUMMARY
+from compression.core.facts.counted import request_text
+from compression.core.facts.find import find_facts, normalised, stands, words_in
+from compression.core.sections import DECISIONS, KEPT_FACTS, SUMMARY
 from compression.core.tokens import TokenCounter
 from compression.core.truncation import Truncation, merge_notes
 from compression.core.values import Checkpoint, Turn
@@ -40,6 +43,7 @@ SEPARATOR_TOKENS = 2
 """The most tokens that the blank line between two summaries takes."""
 
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
+_OPEN = re.compile(r"\s*[-*]\s*(?:Pending|Blocked|Next):", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ def shortened(
     """
     merged = _merged(shortening.checkpoints)
     summary = without_marks(merged.summary)
-    stays = summary if not turns else "" if merged.author in SELECTING else _standing(summary)
+    stays = summary if not turns else "" if merged.author in SELECTING else _written(summary, turns)
     facts = merged.facts or ()
 
     def selected(limit: int) -> str:
@@ -212,10 +216,38 @@ def _merged(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
 
 def _standing(summary: str) -> str:
     """The headline and the decisions of a summary that a model wrote."""
+    return "\n\n".join(part for heading, part in _sections(summary) if heading in (SUMMARY, DECISIONS))
+
+
+def _sections(summary: str) -> Iterator[tuple[str, str]]:
+    """(heading, the section with it) of each section of a summary."""
     places = [*_SECTION.finditer(summary)]
     ends = [place.start() for place in places[1:]] + [len(summary)]
-    parts = (summary[place.start() : end].strip() for place, end in zip(places, ends, strict=True))
-    return "\n\n".join(part for part in parts if part.splitlines()[0].strip() in (SUMMARY, DECISIONS))
+    for place, end in zip(places, ends, strict=True):
+        part = summary[place.start() : end].strip()
+        yield part.splitlines()[0].strip(), part
+
+
+def _written(summary: str, turns: Sequence[Turn]) -> str:
+    """What stays of a summary that a model wrote of these turns: its headline, its decisions, and lines they support.
+
+    Facts that were put back into it are found in the turns again, and what was open then may be done by now.
+    """
+    said = normalised(request_text(None, turns))
+    words = words_in(said)
+
+    def is_supported(line: str) -> bool:
+        hard = (fact for fact in find_facts([line]) if fact.kind != "name")  # a label such as "Done" looks like one
+        return all(stands(normalised(fact.text), said, words) for fact in hard)
+
+    kept: list[str] = []
+    for heading, part in _sections(summary):
+        if heading in (SUMMARY, DECISIONS):
+            kept.append(part)
+        elif heading != KEPT_FACTS:
+            title, *lines = part.splitlines()
+            kept += [title, *(line for line in lines if not _OPEN.match(line) and is_supported(line))]
+    return "\n".join(kept)
 
 
 def _beginning(summary: str, limit: int, count: TokenCounter) -> str:

@@ -232,7 +232,7 @@ def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]
     for part in _parts(text, room // 2, count):
         # The quotations' places do not survive the cut: a part of a turn with quotations counts as quoted entirely.
         places = ((0, len(part)),) if turn.quoted else ()
-        piece = replace(turn, content=part, tools=(), images=(), quoted=places)
+        piece = replace(turn, content=part, tools=(), images=(), quoted=places, boilerplate=())
         yield replace(piece, tokens=count(part if is_plain(piece) else render_transcript((piece,))))
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from compression.core.sections import DECISIONS, KEPT_FACTS
+from compression.core.text.listings import without_listings
 from compression.core.text.quoting import QUOTE
 from compression.core.text.sentences import clean
 from compression.core.values import Turn
@@ -64,15 +65,20 @@ def message_speaker(role: str, name: str, origin: str) -> str:
 
 
 def statements_of(turn: Turn) -> Iterator[Statement]:
-    """The turn's own text and quotations as separate statements, its images' names, its tools' calls and results."""
+    """The turn's own text and quotations as separate statements, its images' names, its tools' calls and results.
+
+    Boilerplate is left out, and the listings of what tools printed.
+    """
     speaker, day = speaker_of(turn), turn.created_at.date()
-    for text, is_quoted in turn.parts:
+    for text, is_quoted in turn.substance:
+        if turn.role == "tool":
+            text = without_listings(text)
         yield Statement(text, QUOTED if is_quoted else speaker, day, may_rule=turn.is_typed and not is_quoted)
     for image in turn.images:
         yield Statement(image.name, speaker, day, may_rule=False, image=True)
     for use in turn.tools:
         yield Statement(use.arguments, speaker, day, may_rule=False)
-        yield Statement(use.result or "", TOOL, day, may_rule=False)
+        yield Statement(without_listings(use.result or ""), TOOL, day, may_rule=False)
 
 
 def statements_in_summary(summary: str) -> Iterator[Statement]:
