@@ -24,9 +24,10 @@ class BodyTooLarge(Refused):
     code = "body_too_large"
     status = 413
 
-    def __init__(self, most: int = 0) -> None:
+    def __init__(self, most: int = 0, *, path: str = "") -> None:
         most = most or settings.MAX_BODY_BYTES
-        super().__init__(f"body: at most {most:,} bytes may be sent at once.", field="body", limit=most)
+        advice = " Images count in full: start a new session, or send fewer." if path.startswith(GATEWAY) else ""
+        super().__init__(f"body: at most {most:,} bytes may be sent at once.{advice}", field="body", limit=most)
 
 
 class Unknown(Refused):

@@ -27,7 +27,7 @@ class Incoming:
 
     def __init__(self, scope: Any, receive: Any, thread: RequestThread, admitted: Admitted) -> None:
         headers = dict(scope["headers"])
-        self._headers, self._admitted = scope["headers"], admitted
+        self._headers, self._path, self._admitted = scope["headers"], scope["path"], admitted
         self._held = Held(str((scope.get("client") or [""])[0]))
         self._most = SMALL_BODY_BYTES if is_sign_in(scope["method"], scope["path"]) else settings.MAX_BODY_BYTES
         self.declared = int(headers.get(b"content-length") or 0)
@@ -45,7 +45,7 @@ class Incoming:
         if message["type"] == "http.request":
             self.size += len(message.get("body", b""))
             if self.size > self._most:
-                raise BodyTooLarge(self._most)
+                raise BodyTooLarge(self._most, path=self._path)
             await self._count(len(message.get("body", b"")))
             if not message.get("more_body"):
                 self.is_whole = True
@@ -55,7 +55,7 @@ class Incoming:
     async def require_size(self) -> None:
         """Check the declared size before the body is read. Raises BodyTooLarge, Unknown or Busy."""
         if self.declared > self._most:
-            raise BodyTooLarge(self._most)
+            raise BodyTooLarge(self._most, path=self._path)
         if self.declared > SMALL_BODY_BYTES:
             await self._require_known()
             self._held.reserve(self.declared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,8 @@ MAX_CONTENT = 200_000
 """The most characters of a message."""
 MAX_VALUES = 1_000_000
 """The most commas and brackets of a request's JSON."""
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""A string of JSON; one without its end goes to the end of the text."""
 MAX_PROMPT = MAX_TEMPLATE_CHARS
 """The most characters of a summary's prompt."""
 
@@ -66,13 +69,17 @@ def clean_prompt(field: str, value: object) -> str:
 def parse_json(text: str, *, most: int = MAX_VALUES) -> Any:
     """Parse strict JSON: no repeated keys, no NaN, no number beyond a float. Raises Invalid, naming the place.
 
-    `most` limits the commas and brackets of the text, those within strings included, because the parser blocks all
-    other work until it has read the whole text.
+    `most` limits the commas and brackets of the text, because the parser blocks all other work until it has read the
+    whole text. Those within strings cost nothing and are not counted.
     """
-    if len(text) > most and sum(map(text.count, ",{[")) > most:
+    if len(text) > most and _structure(text) > most and _structure(_STRING.sub("", text)) > most:
         raise Invalid(f"not JSON that is read here: more than {most:,} commas and brackets.", limit=most)
     with json_faults():
         return STRICT.decode(text)
+
+
+def _structure(text: str) -> int:
+    return sum(map(text.count, ",{["))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from compression.core.tokens import count_tokens
 
 SUMMARY_MARKER = "[Compressed Message Summary]"
 CLOSING_MARKER = "[Request for a summary]"
+OF_CODEX = "You are performing a CONTEXT CHECKPOINT COMPACTION"
 TRUNCATED = "… [truncated]"
 ORPHAN = "[Result of a tool]\n"
 ELIDED = re.compile(
@@ -142,8 +143,8 @@ class Request:
 
     @property
     def is_closing(self) -> bool:
-        """Whether it asks for a summary at the end of a conversation, which it begins with."""
-        return bool(self.messages) and text_of(self.messages[-1]).startswith(CLOSING_MARKER)
+        """Whether it asks for a summary at the end of a conversation, which it begins with; Codex asks so too."""
+        return bool(self.messages) and text_of(self.messages[-1]).startswith((CLOSING_MARKER, OF_CODEX))
 
     @property
     def tokens(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ from tests.conftest import DATA
 ROOT = Path(__file__).parents[1]
 ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory", "ledger")
 LOADS = ("load storm", "load sockets", "load streams", "load messages", "load turns")
-BENCHMARKS = (*ON_REAL_CONVERSATIONS, "context", "live", "gateway", "clients", "agents", "parts", "economy", *LOADS)
+AT_THE_GATEWAY = ("gateway", "clients", "programs")
+BENCHMARKS = (*ON_REAL_CONVERSATIONS, *AT_THE_GATEWAY, "context", "live", "agents", "parts", "economy", *LOADS)
 FIGURE = re.compile(r"\d+(?:\.\d+)? (?:ms|s|%|MB|KB|KiB|µs)|\.\d{3}")
 
 
@@ -31,6 +33,8 @@ def small(command: str) -> subprocess.CompletedProcess[str]:
 def test_the_small_form_of_a_benchmark_ends_well_and_prints_figures(command: str) -> None:
     if command in ON_REAL_CONVERSATIONS and not DATA.exists():
         pytest.skip(f"{DATA} is not there: the real conversations are kept beside the checkout")
+    if command == "programs" and not any(map(shutil.which, ("codex", "claude", "opencode"))):
+        pytest.skip("none of the programs is here: npm install -g @openai/codex @anthropic-ai/claude-code opencode-ai")
     done = small(command)
     assert done.returncode == 0, done.stderr
     assert FIGURE.search(done.stdout), done.stdout

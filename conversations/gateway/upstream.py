@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from conversations.errors import Refused
+from conversations.gateway import images
 from conversations.llm import builtin, chat_templates, errors, fault_mapping, thoughts
 from conversations.llm.clients import client_for
 from conversations.llm.complaints import own_words
@@ -139,7 +140,7 @@ async def target_of(profile: ModelProfile) -> AsyncIterator[Target]:
 
 
 async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Endpoint) -> Any:
-    """The response. A server that refuses our own option, or the order of roles, is asked again without it."""
+    """The response. A server that refuses our own option, the order of roles or the images is asked again without."""
     client = await client_for("openai", target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
     adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
@@ -165,6 +166,11 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
                 if "stream_options" in certain:
                     learn_dialect(target.base_url, target.model, Options(reports_usage=False))
                 adds = False
+            elif (
+                images.are_too_large(status, complaint)
+                and (fewer := await asyncio.to_thread(images.without_oldest, messages)) is not messages
+            ):
+                messages = fewer
             elif status in (400, 422) and thoughts.are_refused(complaint, {"messages": messages}):
                 if thoughts.are_refused(certain, {"messages": messages}):
                     thoughts.learn_unwanted(target.base_url, target.model)

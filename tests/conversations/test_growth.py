@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -155,6 +156,7 @@ def test_a_key_that_appears_twice_is_named() -> None:
 
 def test_a_body_has_so_many_values_at_most() -> None:
     assert len(parse_json("[" + "1," * 999_000 + "1]")) == 999_001
+    assert parse_json(json.dumps([",{[" * 400_000, '\\",' * 400_000])), "those within strings are no structure"
     with pytest.raises(Invalid, match="more than 1,000,000 commas and brackets"):
         parse_json("[" + "1," * 1_000_001 + "1]")
     assert parse_json(f'"{"a" * 2_000_000}"')

@@ -54,10 +54,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(autouse=True)
 def alive_afterwards(served: Served) -> Iterator[None]:
     """Nothing of what is refused is stored, and the next one is served."""
-    before = served.ask("GET", f"/api/conversations/{served.id}/messages?limit=200")["items"]
+    before = stored(served)
     yield
-    assert served.ask("GET", f"/api/conversations/{served.id}/messages?limit=200")["items"] == before
+    assert stored(served) == before
     wait_until(lambda: heard(served) == 0, what="the end of every listener")
+
+
+def stored(served: Served) -> list[dict[str, Any]]:
+    """The messages without their tokens: how a model counts is learned as it answers."""
+    items = served.ask("GET", f"/api/conversations/{served.id}/messages?limit=200")["items"]
+    return [{name: value for name, value in item.items() if name != "token_count"} for item in items]
 
 
 def heard(served: Served) -> int:
@@ -83,7 +89,7 @@ def drip(connection: socket, piece: bytes = b"x") -> None:
 # --- Bodies and headers ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/api/conversations", "/api/conversations/import", "/import"])
+@pytest.mark.parametrize("path", ["/api/conversations", "/api/conversations/import", "/import", "/v1/messages"])
 def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(served: Served, path: str) -> None:
     with served.dial() as connection:
         send_body(served, connection, path=path, Content_Length=str(settings.MAX_BODY_BYTES + 1))
@@ -93,6 +99,7 @@ def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(served: S
         error = json.loads(text)["error"]
         assert (error["code"], error["detail"]) == ("body_too_large", {"field": "body", "limit": 25_000_000})
     assert "t most 25,000,000 bytes may be sent at once" in text
+    assert ("Images count in full" in text) == path.startswith("/v1/")
 
 
 def test_a_refusal_is_a_line_on_the_page_that_asked(served: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
+from conversations.gateway import images
 from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
@@ -57,14 +59,24 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
         "headers": {name: headers[name] for name in PASSED if name in headers},
     }
     own = _with_own_thoughts(body) | {"model": target.model}
-    try:
-        return await client.post("/v1/messages", body=own, cast_to=http.Response, stream=True, options=options)
-    except sdk.APIStatusError as refusal:
-        bare = _without_thoughts(own)
-        if refusal.status_code != 400 or not are_refused(str(refusal.body), own) or bare == own:
-            raise
-        # Another model, or another provider, signed them.
-        return await client.post("/v1/messages", body=bare, cast_to=http.Response, stream=True, options=options)
+    while True:
+        try:
+            return await client.post("/v1/messages", body=own, cast_to=http.Response, stream=True, options=options)
+        except sdk.APIStatusError as refusal:
+            instead = await asyncio.to_thread(_accepted_instead, own, refusal.status_code, str(refusal.body))
+            if instead is None:
+                raise
+            own = instead
+
+
+def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:
+    """The body without what the provider refuses: thoughts that another model or provider signed, or old images."""
+    if images.are_too_large(status, complaint) and isinstance(messages := body.get("messages"), list):
+        fewer = images.without_oldest(messages)
+        return body | {"messages": fewer} if fewer is not messages else None
+    if status == 400 and are_refused(complaint, body) and (bare := _without_thoughts(body)) != body:
+        return bare
+    return None
 
 
 def _with_own_thoughts(body: Json) -> Json:

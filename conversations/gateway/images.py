@@ -1,0 +1,81 @@
+"""Takes the oldest images out of a request that its provider refuses for its size or for the number of its images.
+
+Programs send all images of a session again with each request. A line with its kind and size stands for each one that
+is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from conversations.gateway.messages import Raw
+
+TOO_LARGE = 413
+_TOO_LARGE = re.compile(
+    r"(?:request|payload|body|entity|content)\b.{0,40}\btoo[ _]large|request_too_large", re.IGNORECASE
+)
+_IMAGES = re.compile(
+    r"(?:too many|at most|up to|maximum|max\w*|limit|exceed\w*|more than)\b.{0,60}\bimages?\b"
+    r"|\bimages?\b.{0,60}\b(?:too many|at most|maximum|max\w*|limit|exceed\w*)",
+    re.IGNORECASE,
+)
+_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
+MAX_READ_CHARS = 4_000
+"""The characters of an error that are looked at."""
+
+Place = tuple[list[Any], int, str]
+"""(a content, the place of an image in it, the text that stands for the image)."""
+
+
+def are_too_large(status: int, complaint: str) -> bool:
+    """Whether a provider refuses the size of a body, or its images, in an error with this status and text."""
+    said = complaint[:MAX_READ_CHARS]
+    return status == TOO_LARGE or (status in (400, 422) and bool(_TOO_LARGE.search(said) or _IMAGES.search(said)))
+
+
+def without_oldest(messages: list[Raw]) -> list[Raw]:
+    """The messages with the older half of their images, at least one, as text; the same object if there are none."""
+    copied = [_copied(message) for message in messages]
+    places = [place for message in copied for place in _images(message.get("content"))]
+    if not places:
+        return messages
+    for content, at, name in places[: -(-len(places) // 2)]:
+        content[at] = {"type": "text", "text": name}
+    return copied
+
+
+def _copied(value: Any) -> Any:
+    """A copy whose lists and objects are its own; their strings are shared."""
+    if isinstance(value, dict):
+        return {name: _copied(one) for name, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value
+
+
+def _images(content: Any) -> Iterator[Place]:
+    """The images of a content in order, those within the results of tools too."""
+    for at, part in enumerate(content if isinstance(content, list) else ()):
+        if not isinstance(part, dict):
+            continue
+        if (name := _name(part)) is not None:
+            yield content, at, name
+        else:
+            yield from _images(part.get("content"))
+
+
+def _name(part: Raw) -> str | None:
+    """The text that stands for an image; None for another part."""
+    source, address = part.get("source"), part.get("image_url")
+    if part.get("type") == "image" and isinstance(source, dict):
+        return _text(str(source.get("media_type") or "image"), len(str(source.get("data") or "")))
+    if part.get("type") == "image_url" and isinstance(address, dict):
+        url = str(address.get("url") or "")
+        data = _DATA.match(url)
+        return _text(data[1] or "image", len(url) - data.end()) if data else _text("image", 0)
+    return None
+
+
+def _text(kind: str, characters: int) -> str:
+    size = f", {characters * 3 // 4:,} bytes" if characters else ""
+    return f"[{kind}{size}: left out, as the provider takes no request with all images]"
