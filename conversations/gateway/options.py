@@ -58,11 +58,13 @@ PASSED = frozenset(
     ]
 )
 """Options for sampling, tools, formats and thinking, and names that only identify the caller's own requests."""
-NEEDED = ("previous_response_id", "conversation", "prompt", "background")
+NEEDED = ("previous_response_id", "conversation", "prompt")
 """Options without which the request would be another one: what they refer to is not held here."""
 DROP, REFUSE = "drop", "refuse"
 """What is done with options that do not pass: GATEWAY_UNKNOWN_OPTIONS."""
 LIMITS = ("max_completion_tokens", "max_tokens")
+UNLIMITED = (0, -1)
+"""Limits by which clients say that they set none."""
 TOOLS = ("function", "custom")
 _TEMPLATES_OWN = {"chat_template", "tokenize", "messages", "tools", "documents"}
 
@@ -95,8 +97,9 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
         _require_arguments(body.get("chat_template_kwargs"))
     if "modalities" not in settings.GATEWAY_OPTIONS and body.get("modalities") not in (None, ["text"]):
         raise Invalid('modalities: only ["text"] passes this gateway.', field="modalities")
-    lowered = {name: min(body[name], window) for name in LIMITS if body.get(name) is not None}
-    return {name: value for name, value in body.items() if name in allowed} | lowered
+    unset = {name for name in LIMITS if body.get(name) in UNLIMITED}
+    lowered = {name: min(body[name], window) for name in LIMITS if name not in unset and body.get(name) is not None}
+    return {name: value for name, value in body.items() if name in allowed - unset} | lowered
 
 
 def _says_nothing(name: str, value: object) -> bool:
@@ -119,7 +122,7 @@ def _require_choices(wanted: object) -> None:
 
 
 def _require_limit(name: str, wanted: object) -> None:
-    if wanted is not None and (type(wanted) is not int or wanted < 1):
+    if wanted is not None and (type(wanted) is not int or (wanted < 1 and wanted not in UNLIMITED)):
         raise Invalid(f"{name}: must be a whole number of at least 1.", field=name)
 
 

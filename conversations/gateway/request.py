@@ -24,7 +24,7 @@ from conversations.gateway.history import History, parse_history
 from conversations.gateway.mending import mended, mended_tools, without_surrogates
 from conversations.gateway.options import LIMITS, left_out, passed
 from conversations.gateway.protocol import CHAT, Protocol
-from conversations.llm.profiles import chat_profiles
+from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import ModelProfile
 from conversations.validation import clean_text, parse_json
 
@@ -114,7 +114,8 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
         raise Invalid("body: must be a JSON object.", field="body")
     if not isinstance(given.get("stream", False), bool | None):
         raise Invalid("stream: must be true or false.", field="stream")
-    profile = model_of(given.get("model"))
+    profile = model_of(given["model"]) if given.get("model") is not None else _default()
+    given = {"model": profile.name} | {name: one for name, one in given.items() if name != "model" or one is not None}
     is_storable = _UNSTORABLE.search(text) is None
     given = given if is_storable else without_surrogates(given)
     dropped = left_out(given, protocol.known)
@@ -141,6 +142,13 @@ def model_of(name: object) -> ModelProfile:
     if profile is None:
         raise NotFound(f"model: there is no model called {name!r}; GET /v1/models lists them.", code="model_not_found")
     return profile
+
+
+def _default() -> ModelProfile:
+    """The model of a call that names none: that of new conversations."""
+    if profile := default_profile():
+        return profile
+    raise NotFound("model: there is no model here yet.", code="model_not_found")
 
 
 def _profile(name: str) -> ModelProfile | None:

@@ -134,6 +134,17 @@ async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
     return JsonResponse({"input_tokens": await sync_to_async(counted)()})
 
 
+@endpoint("POST", RESPONSES)
+async def input_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
+    """The tokens of a request of OpenAI's Responses as it was sent; nothing is asked of a model."""
+
+    def counted() -> int:
+        return parsed(request, call, RESPONSES).usage(None).total
+
+    found = await sync_to_async(counted)()
+    return JsonResponse({"object": "response.input_tokens", "input_tokens": found})
+
+
 async def _answered(request: HttpRequest, call: Call, protocol: Protocol) -> HttpResponseBase:
     asked, state = await sync_to_async(begun)(request, call, protocol)
     await let_thread_go(request)

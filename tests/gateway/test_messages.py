@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
+from anthropic import beta_tool
 from anthropic.types import Message
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,6 +162,36 @@ def test_a_provider_that_speaks_messages_is_sent_what_fits_as_it_is(caller: Call
     llm.enqueue("One two three.", fault="half")
     assert caller.post(json.dumps(sent.body | {"model": "claude"}), path="/messages").text.count("event: error") == 1
     caller.rows("DELETE FROM conversations_modelprofile WHERE name = 'claude'")
+
+
+@beta_tool
+def add(a: int, b: int) -> str:
+    """Add two numbers.
+
+    Args:
+        a: The first one.
+        b: The second one.
+    """
+    return str(a + b)
+
+
+def test_the_tool_runner_at_its_defaults_sends_the_whole_history(caller: Caller) -> None:
+    """It leaves its history with the server, and sends all of it once it hears that none is held here."""
+    caller.served.llm.enqueue("", calls=[("add", json.dumps({"a": 1, "b": 2}))])
+    caller.served.llm.enqueue("It is 3.")
+    said: Any = [{"role": "user", "content": "What is 1 + 2?"}]
+    runner = client(caller).beta.messages.tool_runner(model="scripted", max_tokens=500, tools=[add], messages=said)
+    assert [block.type for message in runner for block in message.content] == ["tool_use", "text"]
+    assert [message["role"] for message in caller.sent] == ["user", "assistant", "tool"]
+    assert caller.sent[-1]["content"] == "3"
+
+
+def test_models_pass_the_client_s_strict_validation(caller: Caller) -> None:
+    strict = anthropic.Anthropic(
+        base_url=caller.served.site.url, api_key=caller.served.key, _strict_response_validation=True
+    )
+    assert strict.models.retrieve("scripted").lifecycle == "active"
+    assert next(iter(strict.beta.models.list())).max_input_tokens == 3_400
 
 
 def test_models_and_errors_have_the_form_of_the_api(caller: Caller) -> None:

@@ -127,8 +127,9 @@ def test_left_out_options_are_named_in_order_and_odd_names_do_no_harm(caller: Ca
         ("n", 0),
         ("n", "2"),
         ("n", True),
-        ("max_tokens", -1),
-        ("max_completion_tokens", 0),
+        ("max_tokens", -2),
+        ("max_tokens", True),
+        ("max_completion_tokens", "9"),
         ("chat_template_kwargs", {"chat_template": "{{ 1 }}"}),
         ("chat_template_kwargs", {"deep": {"er": 1}}),
     ],
@@ -137,6 +138,22 @@ def test_what_has_no_meaning_without_what_it_names_or_is_no_value_is_refused_by_
     caller: Caller, name: str, value: Any
 ) -> None:
     require_refused(caller, asked(caller, **{name: value}), name)
+
+
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_that_says_there_is_none_does_not_pass(caller: Caller, name: str, value: int) -> None:
+    assert asked(caller, **{name: value}).status_code == 200
+    assert name not in caller.served.llm.last_request.body
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/responses", "/messages"])
+def test_a_call_that_names_no_model_gets_that_of_new_conversations(caller: Caller, path: str) -> None:
+    body = {"messages": [{"role": "user", "content": "hi"}], "input": "hi", "max_tokens": 50}
+    sent = {name: body[name] for name in (("input",) if path == "/responses" else ("messages", "max_tokens"))}
+    answer = caller.post(json.dumps(sent), path=path)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["model"] == "scripted"
 
 
 def test_a_tool_that_the_provider_would_carry_out_is_refused(caller: Caller) -> None:

@@ -182,7 +182,7 @@ def test_a_reply_that_was_cut_is_incomplete(caller: Caller) -> None:
 
 
 BAD = {
-    "input": [{"input": None}, {"input": []}, {"input": [3]}, {"input": [{"role": "tool", "content": ""}]},
+    "input": [{"input": []}, {"input": [3]}, {"input": [{"role": "tool", "content": ""}]},
               {"input": [{"role": "user", "content": 3}]}, {"input": [{"role": "user", "content": [3]}]},
               {"input": [{"role": "user", "content": [{"type": "input_text"}]}]},
               {"input": [{"type": "function_call", "name": "f"}]},
@@ -212,9 +212,28 @@ def test_a_bad_field_is_named(field: str) -> None:
 def test_an_error_has_the_form_of_the_api(caller: Caller) -> None:
     with pytest.raises(openai.NotFoundError, match="no model called 'gpt-9'"):
         caller.client.responses.create(model="gpt-9", input="hi")
-    for field, value in (("conversation", "c"), ("background", True), ("prompt", {"id": "p"})):
+    for field, value in (("conversation", "c"), ("prompt", {"id": "p"})):
         answer = caller.post(json.dumps({"model": "scripted", "input": "hi", field: value}), path="/responses")
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, field)
+
+
+def test_a_response_in_the_background_is_answered_at_once(caller: Caller) -> None:
+    """A client that polls finds it completed."""
+    answer = caller.client.responses.with_raw_response.create(model="scripted", input="hi", background=True)
+    assert answer.headers["x-chatsite-left-out"] == "background"
+    assert answer.parse().status == "completed"
+
+
+def test_a_response_to_nothing_is_one_to_an_empty_message(caller: Caller) -> None:
+    assert caller.client.responses.create().output_text == "All right."
+    assert caller.sent == [{"role": "user", "content": ""}]
+
+
+def test_the_tokens_of_an_input_are_counted_without_a_model(caller: Caller) -> None:
+    count = caller.client.responses.input_tokens.count
+    short, long = (count(model="scripted", input="word " * number).input_tokens for number in (10, 100))
+    assert 10 < short < 40 and 100 < long < 160
+    assert not caller.served.llm.chats
 
 
 def test_what_cannot_fit_is_told_as_openai_tells_it(caller: Caller) -> None:

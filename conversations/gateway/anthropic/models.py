@@ -13,6 +13,10 @@ BEGINNING = "1970-01-01T00:00:00Z"
 """The date of every model: when it was published is not known here."""
 
 
+UNKNOWN = ("capabilities", "deprecated_at", "line", "retires_at")
+"""Fields of Anthropic's own models."""
+
+
 def listed(profiles: Sequence[ModelProfile]) -> Json:
     """All on one page."""
     data = [described(profile) for profile in profiles]
@@ -26,5 +30,8 @@ def described(profile: ModelProfile) -> Json:
         "id": profile.name,
         "display_name": profile.name,
         "created_at": BEGINNING,
+        "lifecycle": "active",
         "max_input_tokens": profile.usable_window.size,
+        "max_tokens": profile.max_reply_tokens,
+        **dict.fromkeys(UNKNOWN),
     }

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from conversations.errors import Refused
-from conversations.gateway.anthropic.request import wants_thoughts
+from conversations.gateway.anthropic.request import ThreadUnsupported, wants_thoughts
 from conversations.gateway.chunks import Piece, Reading, arguments_of, event
 from conversations.gateway.protocol import Asked, Events, Json
 from conversations.gateway.sealed_thoughts import sealed
@@ -39,7 +39,10 @@ def error(refusal: Refused) -> Json:
         kind = "invalid_request_error"
         size = f": {figures['total']} tokens > {figures['budget']} maximum" if "total" in figures else ""
         message = f"prompt is too long{size}. {message}"
-    return {"type": "error", "error": {"type": kind, "message": message, "code": refusal.code}}
+    said: Json = {"type": kind, "message": message, "code": refusal.code}
+    if isinstance(refusal, ThreadUnsupported):
+        said["details"] = {"error_code": refusal.code, "unsupported": []}
+    return {"type": "error", "error": said}
 
 
 def broken(error: Json) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conversations.errors import Invalid
+from conversations.errors import Invalid, Refused
 from conversations.gateway.anthropic.blocks import messages_of, texts_of
 from conversations.gateway.anthropic.upstream import speaks
 from conversations.gateway.messages import as_json
@@ -23,15 +23,27 @@ NOTHING: Json = {"type": "object", "properties": {}}
 STANDARD = ("auto", "standard_only")
 KNOWN = frozenset((
     *SAME, *LEFT_OUT, "messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "top_k", "thinking",
-    "service_tier", "output_config",
+    "service_tier", "output_config", "thread",
 ))  # fmt: skip
+
+
+class ThreadUnsupported(Refused):
+    """The request leaves its history with the server; Anthropic's SDK then sends the whole history instead."""
+
+    code = "thread_unsupported_request"
+
+    def __init__(self) -> None:
+        super().__init__("thread: no conversation is held here; send all messages.", field="thread")
 
 
 def read(body: Json, profile: ModelProfile) -> Json:
     """The body of a chat completion that asks the same. Raises Invalid, naming the field.
 
-    `max_tokens` becomes the model's window at most: clients set it for the largest models.
+    `max_tokens` becomes the model's window at most: clients set it for the largest models. Raises ThreadUnsupported.
     """
+    thread = body.get("thread")
+    if thread is not None and not (isinstance(thread, dict) and thread.get("type") == "create"):
+        raise ThreadUnsupported  # a thread that begins has its whole history
     most = body.get("max_tokens")
     if type(most) is not int or most < 1:
         raise Invalid("max_tokens: must be a whole number of at least 1.", field="max_tokens")

@@ -64,7 +64,7 @@ def shortened(body: Json, history: History, state: State | None) -> list[Json]:
 
     Items before the first line and those of `kept` lines come first; a call is never parted from its result.
     """
-    items = items_of(body.get("input"))
+    items = items_of(body["input"]) if body.get("input") is not None else []
     if state is None or not state.is_summary:
         return items
     firsts = _firsts(body, history, len(items))

@@ -41,8 +41,9 @@ def items_of(given: object) -> list[Json]:
 
 def _placed(given: object) -> list[tuple[str, Json]]:
     """Each item with its place in the request."""
-    if isinstance(given, str):
-        return [("input", {"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]})]
+    if given is None or isinstance(given, str):
+        content = [{"type": "input_text", "text": given or ""}]
+        return [("input", {"type": "message", "role": "user", "content": content})]
     if not isinstance(given, list) or not given:
         raise Invalid("input: must be text, or a list of at least one item.", field="input")
     placed: list[tuple[str, Json]] = []
