@@ -49,6 +49,7 @@ const copy = async (button, words, html) => {
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("button");
   if (button?.matches(".copy")) copy(button, fetchText(button.dataset.copy), htmlOf(button.closest(".message")));
+  else if (button?.dataset.address) copy(button, Promise.resolve(button.dataset.address));
   else if (button?.matches(".code-head button")) copy(button, Promise.resolve(find("pre", button.closest(".code")).textContent.replace(/\n$/, "")));
 });
 

@@ -6,6 +6,7 @@ from conversations.models.errand import Errand
 from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
 from conversations.models.ledger_entry import LedgerEntry
+from conversations.models.link import Link
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
@@ -26,6 +27,7 @@ __all__ = [
     "GatewayCall",
     "Goal",
     "LedgerEntry",
+    "Link",
     "Message",
     "ModelProfile",
     "Paste",

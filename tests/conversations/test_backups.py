@@ -41,6 +41,7 @@ from conversations.models import (
     Errand,
     Folding,
     GatewayCall,
+    Link,
     Message,
     ModelProfile,
     Paste,
@@ -106,6 +107,7 @@ def people(user: User, conversation: Conversation) -> None:
     Preference.objects.create(user=user, theme="dark")
     conversation.project = Project.objects.create(owner=user, name="Ports", instructions="Times are UTC.")
     conversation.save(update_fields=["project"])
+    Link.objects.create(conversation=conversation, since=START, up_to=START, opened=2)
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
     Attachment.objects.create(
         owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",

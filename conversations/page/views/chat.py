@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.conf import settings as site
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
@@ -44,6 +45,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "queue": fragments.queue(conversation),
         **fragments.progress_context(running),
         "trust": reliability_of(conversation),
+        "links": site.PUBLIC_LINKS,
         **fragments.thread_context(conversation),
     }
     return render(request, "conversations/chat.html", context)

@@ -1,0 +1,123 @@
+"""The dialog by which a person shares a conversation, and the public page that others see."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from conversations import links
+from conversations.access import get_conversation
+from conversations.errors import Conflict, Refused
+from conversations.messages.file_http import sent_out
+from conversations.messages.history import with_parts
+from conversations.models import Conversation, Link
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import moment
+
+ON_A_PAGE = 100
+"""The most messages on one page, the latest ones; a link leads to those before."""
+UNKNOWN = "Somebody"
+
+
+@member
+@never_cache
+@require_http_methods(["GET", "POST"])
+def link(request: Request, pk: UUID) -> HttpResponse:
+    """The dialog of a conversation's link; a POST makes the link, in place of an earlier one."""
+    links.require_allowed()
+    conversation = get_conversation(request.user, pk)
+    if request.method == "POST":
+        return _dialog(request, conversation, links.make(conversation, links.chosen(request.POST)))
+    return _dialog(request, conversation, links.link_of(conversation))
+
+
+@member
+@require_POST
+def end(request: Request, pk: UUID) -> HttpResponse:
+    """End the link; the dialog offers to make another."""
+    conversation = get_conversation(request.user, pk)
+    links.end(conversation)
+    return _dialog(request, conversation, None)
+
+
+@member
+@never_cache
+@require_GET
+def preview(request: Request, pk: UUID) -> HttpResponse:
+    """The page that others would see with these choices, before there is a link."""
+    links.require_allowed()
+    conversation = get_conversation(request.user, pk)
+    unsaved = links.unsaved(conversation, links.chosen(request.GET))
+    return _page(request, unsaved, is_preview=True)
+
+
+@never_cache
+@require_GET
+def shared(request: HttpRequest, token: str) -> HttpResponse:
+    """The public page of a link. Search engines are asked to leave it out, and it tells no other site its address."""
+    found = links.found(token)
+    if request.user.pk != found.conversation.owner_id:
+        links.count_opening(found)
+    try:
+        return _page(request, found)
+    except Refused as refusal:
+        return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
+
+
+@never_cache
+@require_GET
+def shared_file(request: HttpRequest, token: str, attachment_id: UUID) -> HttpResponse:
+    """The bytes of a file that a link shows."""
+    return _unlisted(sent_out(links.file_of(links.found(token), attachment_id)))
+
+
+def _dialog(request: Request, conversation: Conversation, made: Link | None) -> HttpResponse:
+    context = {
+        "conversation": conversation,
+        "link": made,
+        "address": request.build_absolute_uri(reverse("shared", args=[made.token])) if made else "",
+        "ends": [(value, label) for value, (label, _) in links.ENDS.items()],
+        "extents": Link.Extent.choices,
+        "name": _name(conversation),
+    }
+    try:
+        shown = made or links.unsaved(conversation, links.Choices())
+    except Conflict as nothing:
+        return render(request, "conversations/_link.html", context | {"nothing": nothing.message})
+    rows = links.messages_of(shown)
+    return render(request, "conversations/_link.html", context | {"shown": shown, "count": rows.count()})
+
+
+def _page(request: HttpRequest, shown: Link, *, is_preview: bool = False) -> HttpResponse:
+    rows, before = links.messages_of(shown), moment(request.GET, "before")
+    count = rows.count()
+    page = rows.filter(created_at__lt=before) if before else rows
+    latest = list(with_parts(page.order_by("-created_at"))[: ON_A_PAGE + 1])
+    context = {
+        "link": shown,
+        "conversation": shown.conversation,
+        "items": latest[ON_A_PAGE - 1 :: -1],
+        "count": count,
+        "earlier": latest[ON_A_PAGE - 1].created_at if len(latest) > ON_A_PAGE else None,
+        "name": _name(shown.conversation) if shown.has_name else "",
+        "is_preview": is_preview,
+        "choices": urlencode([(name, value) for name, value in request.GET.items() if name != "before"]),
+    }
+    return _unlisted(render(request, "shared.html", context))
+
+
+def _name(conversation: Conversation) -> str:
+    owner = conversation.owner
+    return owner.get_full_name() or owner.get_username() or UNKNOWN
+
+
+def _unlisted(response: HttpResponse) -> HttpResponse:
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    response["Referrer-Policy"] = "no-referrer"
+    return response
