@@ -2,7 +2,7 @@
 
     python -m compression chat.json --window 8000 > compressed.json
 
-The file is a list of messages as OpenAI's chat completions have them, or an object with such a list as `messages`. The
+The file is a list of messages as OpenAI's chat completions have them, or an object with that list as `messages`. The
 output has the messages to send in their place, and the tokens before and after. `created_at` of a message, where it is
 given, is its time in ISO 8601.
 """
