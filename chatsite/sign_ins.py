@@ -1,4 +1,4 @@
-"""Limits the failed sign-ins of an address, whatever user names it tries."""
+"""Limits the failed sign-ins of an address, over all user names that it tries."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ class PromptTemplate(models.Model):
 class KeptSummary(models.Model):
     """A model's answer to a request for a summary, kept so that a person never pays for the same request twice.
 
-    `key` is a hash of the whole request and its model; `conversation` is the one of the first such request.
+    `key` is a hash of the whole request and its model; `conversation` is the one of the first request with this key.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

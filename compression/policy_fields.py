@@ -13,7 +13,7 @@ MAX_NAME = 200
 MAX_SUMMARY_TOKENS = 4_000
 MIN_LIVE_TOKENS, MAX_LIVE_TOKENS = 2_000, 10_000_000
 OF_EXECUTORS = "executor_"
-"""What the settings begin with that a conversation has for its executors."""
+"""The prefix of a conversation's settings for its executors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ FIELDS = (
         "max_live_tokens", "whole", "Never send more than",
         "Tokens that a request may use before it is compacted, however large the window: the window counts as no "
         "larger where it is compacted, where it comes out, and for the shares of summaries and recalled passages. "
-        "What a model cannot read is told by its window alone.",
+        "The model's window alone says which requests it cannot read.",
         unit="tokens", low=MIN_LIVE_TOKENS, high=MAX_LIVE_TOKENS, unset="the window", nullable=True,
         setting="COMPRESSION_MAX_LIVE_TOKENS",
     ),
@@ -171,7 +171,7 @@ FIELDS = (
     ),
     PolicyField(
         "history_messages", "whole", "History, messages",
-        "Messages that such a history may have, whatever they take. An agent's planner has 10.",
+        "Messages that this history may have, of any size. An agent's planner has 10.",
         unit="messages", low=1, high=1_000,
     ),
     PolicyField(

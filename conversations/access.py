@@ -45,7 +45,7 @@ def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) ->
     conversation = get_conversation(user, pk, kinds=TO_READ)
     if conversation.kind == Conversation.Kind.EXECUTOR:
         raise Conflict(
-            "An executor keeps this conversation: what it is told comes from the planner. It can be read.",
+            "An executor keeps this conversation: its messages come from the planner. It can be read.",
             code="read_only",
         )
     return conversation

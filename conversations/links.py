@@ -29,7 +29,7 @@ ENDS: dict[str, tuple[str, timedelta | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a link shows, as its owner chose it."""
+    """The owner's choices for a link."""
 
     extent: str = Link.Extent.ALL
     has_files: bool = False
@@ -45,7 +45,7 @@ def chosen(given: Mapping[str, Any]) -> Choices:
         raise Invalid(f"extent: must be one of {', '.join(Link.Extent.values)}.", field="extent")
     if ends not in ENDS:
         raise Invalid(f"ends: must be one of {', '.join(ENDS)}.", field="ends")
-    return Choices(extent, "files" in given, "thoughts" in given, "name" in given, ends)
+    return Choices(extent, "files" in given, "thoughts" in given, "my_name" in given, ends)
 
 
 def unsaved(conversation: Conversation, choices: Choices) -> Link:
@@ -140,7 +140,7 @@ def _live() -> QuerySet[Link]:
 
 
 def _told() -> Q:
-    """What people and models said: no system message, no reply that is still written or that only calls tools."""
+    """Messages of people and models: no system message, no reply that is still written or that only calls tools."""
     roles = (Message.Role.USER, Message.Role.ASSISTANT)
     has_words = ~Q(content="") | Q(role=Message.Role.USER)
     return Q(role__in=roles) & has_words & ~Q(status=Message.Status.STREAMING)

@@ -52,7 +52,7 @@ def used_by(owner_id: int) -> int:
 
 
 def require_storage(owner_id: int, more: int) -> None:
-    """Note that a person stores so many more characters or bytes. Raises StorageFull beyond STORAGE_PER_USER_MB."""
+    """Note that a person stores `more` characters or bytes. Raises StorageFull beyond STORAGE_PER_USER_MB."""
     if not (most := MB * settings.STORAGE_PER_USER_MB):
         return
     moment, used = _known.get(owner_id) or (0.0, most)

@@ -27,6 +27,9 @@ PATTERNS = {
     r"\blest\b": "use so that … not",
     r"\b(?:there|here)(?:of|by|in|upon)\b": "name the thing",
     r"\bso that there (?:is|are) (?:none|no)\b": "say what is prevented",
+    r"\bwhatever\b": "say any, every, or even if",
+    r"\b(?:is|are|was|were) told\b": "say who hears, reads or gets what",
+    r"\AWhat (?!for\b)": "begin with a noun or a verb",
 }
 """The patterns, each with what to write in its place. A space stands for any blanks, a line break too."""
 
@@ -63,7 +66,7 @@ def test_no_sentence_has_to_be_read_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["The rows, of which two are new.", "It is to be\nremoved.", "Such a row is gone."]
+    "sentence", ["The rows, of which two are new.", "It is to be\nremoved.", "Such a row is gone.", "What a row is."]
 )
 def test_a_sentence_like_that_is_found(sentence: str) -> None:
     assert [match for pattern in PATTERNS for match in matches(pattern, sentence)]

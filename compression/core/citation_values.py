@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Unsupported = Literal["mark", "drop", "keep"]
-"""What becomes of a statement that no message supports: it is marked in the text, left out, or left as it is."""
+"""The treatment of a statement that no message supports: marked in the text, left out, or left as it is."""
 
 UNSUPPORTED: tuple[Unsupported, ...] = get_args(Unsupported)
 

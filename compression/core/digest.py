@@ -1,4 +1,4 @@
-"""A running hash of a history; equal histories have equal digests, whatever rows store them."""
+"""A running hash of a history; equal histories have equal digests in all rows that store them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def extend_digest(digest: str, turns: Iterable[Turn]) -> str:
 def digest_after(digest: str, role: str, content: str, tools: Sequence[ToolUse], images: Sequence[Image] = ()) -> str:
     """The digest of a history followed by one message, which need not be stored yet.
 
-    The hashed text of a message without images has no entry for images: such digests equal those that were stored
+    The hashed text of a message without images has no entry for images: these digests equal those that were stored
     before messages could have images.
     """
     calls = [[use.call_id, use.name, use.arguments, use.result] for use in tools]

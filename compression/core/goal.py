@@ -107,7 +107,7 @@ def marks_in(texts: Iterable[str]) -> Progress:
 
 
 def without_quoted_marks(marks: Progress, quoted: Progress) -> Progress:
-    """The marks without those that repeat a quoted step, decision or path, whatever status they give it."""
+    """The marks without those that repeat a quoted step, decision or path, with any status."""
     steps = {_compared(step.text) for step in quoted.checkpoints}
     decisions = {_compared(decision.text) for decision in quoted.decisions}
     paths = {_compared(artifact.path) for artifact in quoted.artifacts}

@@ -71,7 +71,7 @@ class Merging:
         return found
 
     def expected(self, parts: int, tokens: int) -> list[list[float]]:
-        """The weights of the requests that merge so many summaries of `tokens`, a list for each step."""
+        """The weights of the requests that merge `parts` summaries of `tokens`, a list for each step."""
         steps: list[list[float]] = []
         summaries = [Size(tokens)] * parts
         while not self.is_last(summaries) and (found := self.divided(summaries)):

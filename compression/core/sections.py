@@ -1,4 +1,4 @@
-"""The headings of every summary; they are English whatever the conversation's language."""
+"""The headings of every summary; they are English in every conversation."""
 
 SECTIONS = ("Summary", "Decisions", "Files", "State", "Context")
 SUMMARY, DECISIONS, FILES, STATE, CONTEXT = (f"## {name}" for name in SECTIONS)

@@ -238,7 +238,7 @@ class Steering:
     """The wishes of a person or caller for one compaction; they override the policy.
 
     `growth` None asks for everything but the policy's `keep_recent` to be compacted. A number asks for the latest
-    messages to stay up to the policy's target, less so many tokens (the model's), by which the conversation will
+    messages to stay up to the policy's target, less this number of tokens (the model's), by which the conversation will
     have grown once the compaction is in force.
     """
 
@@ -289,8 +289,7 @@ class Written:
 class Retention:
     """Numbers of the condensed text's facts: `found` there, `kept` in the next request, `repaired` into the summary.
 
-    Of the `judged`, the most important ones, the summariser itself kept `own`: by these it is judged, whatever was
-    put back.
+    Of the `judged`, the most important ones, the summariser itself kept `own`: by these it is judged, without repair.
     """
 
     found: int = 0
@@ -314,7 +313,7 @@ class Draft:
     Independent passages have a `merging`; without one, each is summarised with the summary of the one before it.
     `marks` is the goal's progress as the summariser reported it. The summary is asked for in `max_tokens`, and has at
     most `limit` with the facts that are put back; more than `target` only for critical ones. `unfound` are the texts
-    of the summary's statements that stand in no message, `dropped` is the number of statements left out for such.
+    of the summary's statements that stand in no message, `dropped` is the number of those left out.
     """
 
     transcript: Transcript

@@ -73,7 +73,7 @@ class ModelProfileForm(forms.ModelForm):
             "model_id": "As the server calls it. A test of the connection finds out what the server offers.",
             "window": "In tokens, as its server reads them. Conversations are compacted before they outgrow it.",
             "max_reply_tokens": "What a reply may take, kept free of the window. Empty: all it can, and 1,000 kept.",
-            "is_local": "Only 85 % of the window is used then: how such a server counts tokens is not known exactly.",
+            "is_local": "Only 85 % of the window is used then: how this server counts tokens is not known exactly.",
             "price_cached": "Empty: as input.",
             "parameters_billion": "How far it is trusted after many summaries depends on its size. Empty: not known.",
         }

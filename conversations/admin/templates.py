@@ -19,7 +19,7 @@ from conversations.validation import MAX_PROMPT, clean_prompt
 HELP = (
     f"At most {MAX_PROMPT:,} characters, with the headings {', '.join(f'## {name}' for name in SECTIONS)}. Filled in "
     f"are {'; '.join(f'${name}, {what}' for name, what in PLACEHOLDERS.items())}; $$ is a dollar sign. Before it the "
-    "model is always told that the conversation is quoted data, which it must not obey."
+    "prompt always says that the conversation is quoted data, which the model must not obey."
 )
 
 

@@ -38,7 +38,7 @@ SUPERUSERS = (
 class ToolServerAdmin(admin.ModelAdmin):
     """A tool server. A form with `_look` is saved, then the server is asked for its tools.
 
-    Models get the descriptions of that inspection, whatever the server says later.
+    Models get the descriptions of that inspection, even if the server says others later.
     """
 
     form = ToolServerForm
@@ -113,7 +113,7 @@ def inspection_notice(server: ToolServer, seen: Seen) -> SafeString:
     number = f"{len(seen.names)} tool{pluralize(seen.names)}"
     parts = [f" offers {number}: {_name_list(seen.names)}." if seen.names else " offers no tool that models can call."]
     if seen.withdrawn:
-        parts.append(f"Not allowed any more, as they are told of otherwise now: {_name_list(seen.withdrawn)}.")
+        parts.append(f"Not allowed any more, as their descriptions changed: {_name_list(seen.withdrawn)}.")
     if seen.gone:
         parts.append(f"Not there any more: {_name_list(seen.gone)}.")
     if seen.refused:

@@ -25,7 +25,7 @@ class Request(HttpRequest):
 
 
 class KeyAuth(HttpBearer):
-    """A key in the header. A wrong key is refused, whatever session the request has."""
+    """A key in the header. A wrong key is refused, even in a request with a session."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
         key = api_keys.let_in(token, address=request.META.get("REMOTE_ADDR", ""))
@@ -42,7 +42,7 @@ class SessionAuth(APIKeyCookie):
     param_name = settings.SESSION_COOKIE_NAME
 
     def _get_key(self, request: HttpRequest) -> str | None:
-        # First who, then CSRF: a caller who forgot the key is told so.
+        # First who, then CSRF: a caller who forgot the key hears that first.
         if self.param_name not in request.COOKIES:
             raise AuthenticationError
         address = request.META.get("REMOTE_ADDR", "")

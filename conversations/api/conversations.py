@@ -42,7 +42,7 @@ Kind = Annotated[
     Query(description="Chats, agents, or those of the gateway alone; without it chats and agents."),
 ]
 InProject = Annotated[UUID | None, Query(description="Those of this project alone.")]
-Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
+Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in upper or lower case.")]
 
 
 @router.post(
@@ -107,7 +107,7 @@ def read_conversation(request: Request, conversation_id: UUID) -> dict[str, Any]
     openapi_extra=refuses(409),
 )
 def change_conversation(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
-    """What is not named stays as it is. The model is not changed while a reply is written: 409 `reply_running`."""
+    """Fields that are not named stay as they are. While a reply is written the model stays: 409 `reply_running`."""
     conversation = writable_conversation(request.auth, conversation_id)
     changes: settings.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:

@@ -181,7 +181,7 @@ def stop_reply(request: Request, conversation_id: UUID) -> dict[str, Any]:
 async def _answered(
     conversation: Conversation, begin: Callable[[], Begun], *, stream: bool = False
 ) -> HttpResponseBase | Status:
-    """What came of a turn once its reply has ended, or its events as they come."""
+    """The result of a turn once its reply has ended, or its events as they come."""
     since = timezone.now()
     with ExitStack() as listening:
         # Before anything is stored: no event of the reply may be missed.
@@ -220,7 +220,7 @@ def _cursor_parts(place: tuple[datetime, int]) -> tuple[datetime, str]:
 
 
 def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[str, Any]:
-    """What came of the turn. A compaction is reported if it ended during it."""
+    """The result of a turn. A compaction is reported if it ended during the turn."""
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:
         raise Http404

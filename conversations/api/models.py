@@ -19,7 +19,7 @@ router = Router(tags=["models"])
 
 @router.get("/models", operation_id="models_list_all", response=described(schema.Models), summary="List models")
 def list_models(request: Request) -> dict[str, Any]:
-    """Those that are enabled for chat. Their keys and addresses are told to nobody."""
+    """Those that are enabled for chat. Nobody is sent their keys and addresses."""
     default = default_profile()
     return {"items": [_told(row, is_default=row == default) for row in chat_profiles()], "next": None}
 

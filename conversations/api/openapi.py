@@ -71,7 +71,7 @@ PATHS = {
     "entry_id": "Id of one of its ledger's entries.",
     "project_id": "Id of the project.",
     "run_id": "Id of one of its runs.",
-    "task_id": "Id of the compaction, as it was told when that was asked for.",
+    "task_id": "Id of the compaction, from the answer to the request for it.",
     "number": "Number of the summary, from `checkpoints` of the context.",
 }
 

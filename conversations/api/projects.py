@@ -44,7 +44,7 @@ def read_project(request: Request, project_id: UUID) -> dict[str, Any]:
     "/{uuid:project_id}", operation_id="projects_change", response=described(schema.Project), summary="Change a project"
 )
 def change_project(request: Request, project_id: UUID, body: schema.ProjectChanges) -> dict[str, Any]:
-    """What is not named stays as it is. Its instructions are in every request from the next one on."""
+    """Fields that are not named stay as they are. Its instructions are in every request from the next one on."""
     project = projects.get_project(request.auth, project_id)
     changes: projects.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:

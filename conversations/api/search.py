@@ -26,8 +26,9 @@ Words = Annotated[
 
 @router.get("/search", operation_id="search_find", response=described(HitPage), summary="Search every message")
 def search_messages(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
-    """In whatever case, in one's chats, archived ones too, and in messages that are compacted into a summary: first the
-    titles, by their last change, then the messages, the best first. Replaced messages are not found.
+    """In upper or lower case, in one's chats, archived ones too, and in messages that are compacted into a summary.
+
+    Titles come first, by their last change, then messages, the best first. Replaced messages are not found.
     """
     found = search.find_hits(request.auth, q, after=cursor, limit=limit)
     return {"items": [_told(hit) for hit in found.hits], "next": found.next}

@@ -26,7 +26,7 @@ router = Router(tags=["messages"])
     summary="List versions of a message",
 )
 def list_versions(request: Request, conversation_id: UUID, message_id: UUID) -> dict[str, Any]:
-    """What has stood in the place of a message, by number; one that was used again is told as it was last."""
+    """The versions of a message, by number; one that was used again is shown as it was last."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     current = branches.message_of(conversation, message_id)
     found = [versions.version(current, number) for number in versions.numbers(current)]

@@ -42,11 +42,11 @@ from conversations.runtime.lease import LeaseLost
 logger = logging.getLogger(__name__)
 
 FAILURES = 3
-"""After so many failed compactions in a row, a model is not asked for the time of `REST`."""
+"""The failed compactions in a row after which a model is not asked for the time of `REST`."""
 REST = timedelta(minutes=5)
 LOOKED_AT = 20
 CALLS_BETWEEN = 10
-"""A model writes at most one summary of a program's history in so many calls: where instructions and tools fill most of
+"""The calls for each summary that a model writes of a program's history: where instructions and tools fill most of
 the window, room is needed so often that summaries would cost more than the calls. In between, the text is extracted.
 """
 RESTING = f"resting after {FAILURES} failures"
@@ -128,7 +128,7 @@ async def first_good_draft(
 ) -> Climb:
     """The draft of the first summariser that succeeds, itself keeps the share `least` of the facts and loses no rule.
 
-    If there is no such draft, the one that keeps most is used; truncation is only tried if no draft exists. What is in
+    Without one, the draft that keeps most is used; truncation is only tried if no draft exists. What is in
     a `pinned` text cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.
     """
     steps = list(on.steps)

@@ -109,7 +109,7 @@ class ModelSummariser:
         return Written(reply.text, finished=reply.finish_reason != "length", saw_all=self._is_within(passage))
 
     async def keep(self, passage: Passage) -> None:
-        """Keep a passage's answer, which was accepted: whatever becomes of the whole summary, it is not paid again."""
+        """Keep a passage's answer, which was accepted: it is not paid again, even if the whole summary fails."""
         key = self._key(passage)
         self._kept.add(key)
         if key not in self._stored:
@@ -139,7 +139,7 @@ class ModelSummariser:
         return self._accepted
 
     async def _answered(self, passage: Passage) -> Reply:
-        """The reply to a passage's request, asked for again with fewer others where the provider refuses so many."""
+        """The reply to a passage's request, asked for again with fewer others where there are too many."""
         failed = 0
         while True:
             async with self._at_once.slot() as slot:

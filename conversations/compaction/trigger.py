@@ -36,7 +36,7 @@ UNCOMPRESSED = " Its compaction was cancelled. Press Compact, or try again, and 
 NO_MODEL = "This conversation has no model any more. Choose one."
 SETTLE_SECONDS = 0.1
 MIN_PAUSE_SECONDS = 10
-"""Seconds between two attempts to prepare a summary, whatever the policy's own pause is."""
+"""The least seconds between two attempts to prepare a summary; the policy's own pause may be longer."""
 
 
 async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:

@@ -1,4 +1,5 @@
-"""What a conversation costs at its model's prices: the live tokens that cost least, and when a compaction has paid."""
+"""Calculates a conversation's costs at its model's prices: the cheapest number of live tokens, and the turns until a
+compaction has paid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is sent: the system prompt, the summary, kept and live messages, in this order and no other.
+"""Builds the request to a model: the system prompt, the summary, kept and live messages, always in this order.
 
 Passages that are recalled of the compacted part stand right before the question that they are recalled for: all that
 stands before them stays the same from turn to turn, and a provider's cache can serve it.

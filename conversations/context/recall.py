@@ -1,6 +1,6 @@
 """Recall for one request: passages of the compacted part are looked up, chosen and put before the question.
 
-It takes two queries, whatever the length of the conversation: one for the terms, one for the messages that have most of
+It takes two queries for a conversation of any length: one for the terms, one for the messages that have most of
 them and their neighbours. In a project passages of its other conversations are recalled too, compacted or not, by three
 queries more. If the index fails, the turn goes on without recall.
 """

@@ -115,7 +115,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
 
 
 def compare(before: Replayed, after: Replayed) -> Changes:
-    """The differences between two requests, by the content of their parts, whatever their order."""
+    """The differences between two requests, by the content of their parts, in any order."""
     old, new = ([part.digest for part in replayed.parts] for replayed in (before, after))
     same = next((place for place, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
     prefix = after.parts[: min(len(old), len(new)) if same is None else same]

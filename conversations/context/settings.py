@@ -1,4 +1,4 @@
-"""A conversation's settings: how each is checked, put in force and told of, whether a page or a program sets it."""
+"""A conversation's settings: how each is checked, put in force and announced, for pages and programs alike."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def named_profile(name: str | None) -> ModelProfile | None:
 
 
 class Changes(TypedDict, total=False):
-    """What a person may change of a conversation."""
+    """The fields of a conversation that a person may change."""
 
     title: str
     model: ModelProfile | None
@@ -71,7 +71,7 @@ CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
     "system_prompt": lambda _, text: clean_system_prompt(text),
     "policy": lambda _, values: checked_policy(values),
 }
-"""What may be set, and what becomes of it, beside rules. The rest is what a form or a schema makes of it."""
+"""The checks of the fields that may be set, beside rules. Forms and schemas check the others."""
 IN_REQUESTS = {"model", "effort", "project", "shares_memory", "mode", "system_prompt", "policy", "rules", "uses_tools"}
 """These change the next request, mostly how full the window is with it; pages show that with the meter."""
 
@@ -91,7 +91,7 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
         if fields.keys() & {"model", "policy"}:
             fields["undone_at"] = None  # after an undo, another model or policy is the owner's choice of how to go on
         if "system_prompt" in fields:
-            fields["proposed_system_prompt"] = ""  # whatever the owner sets answers the proposal of an imported file
+            fields["proposed_system_prompt"] = ""  # any change by the owner answers the proposal of an imported file
         is_moved = "project" in fields and fields["project"] != conversation.project
         for name, value in fields.items():
             setattr(conversation, name, value)

@@ -1,6 +1,6 @@
 """Loads a conversation's messages as the engine's values: those kept from before the cut, and all after it.
 
-It takes two queries, whatever the length of the conversation: the cut is read first and passed as a value, so that the
+It takes two queries for a conversation of any length: the cut is read first and passed as a value, so that the
 second query seeks in the index of (conversation, created_at).
 """
 
@@ -54,7 +54,7 @@ class Loaded:
     kept: tuple[Turn, ...]
     live: tuple[Turn, ...]
     recalled: Recalled | None = None
-    """What is quoted of the compacted part, where it was looked for (`conversations.context.recall`)."""
+    """The passages quoted from the compacted part, where they were looked for (`conversations.context.recall`)."""
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -1,4 +1,4 @@
-"""A conversation of a file, in whatever format, read completely before anything is stored."""
+"""A conversation of a file of any known format, read completely before anything is stored."""
 
 from __future__ import annotations
 

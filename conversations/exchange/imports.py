@@ -1,4 +1,4 @@
-"""Imports files of conversations, in whatever format."""
+"""Imports files of conversations of all known formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses the conversations of a file, in whatever format, one after the other.
+"""Parses the conversations of a file of any known format, one after the other.
 
 A large file is parsed in a process of its own: a little text can take a thousand times as much memory.
 """

@@ -95,7 +95,7 @@ def _content(archive: ZipFile, member: ZipInfo) -> bytes:
     if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):
         raise fault(place, f"is packed more than {MAX_RATIO} times: this is not what an export looks like.")
     with archive.open(member) as file:
-        # Without a number it would unpack all at once, whatever size was declared. At its end the checksum is compared.
+        # Without a number it would unpack all, even beyond the declared size. At its end the checksum is compared.
         return file.read(member.file_size + 1)
 
 

@@ -119,7 +119,7 @@ class Reading:
             yield from self._of_first()
 
     def _rest(self) -> Iterator[Piece]:
-        """What is only known at the end: a held tag, calls beside the first one, and text that came after them."""
+        """The pieces that are known at the end alone: a held tag, calls beside the first one, and text after them."""
         if held := self._tags.rest():
             if self.has_calls:
                 self._late.insert(0, held)

@@ -87,7 +87,7 @@ def odd_parts(raw: Raw) -> int:
 
 
 def calls_of(raw: Raw) -> list[Use]:
-    """The id, name and arguments of each tool call in a message, whatever the kind of the tool."""
+    """The id, name and arguments of each tool call in a message, for tools of every kind."""
     found = []
     for call in raw.get("tool_calls") or ():
         kind = call.get(str(call.get("type") or "function"))

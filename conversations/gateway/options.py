@@ -61,7 +61,7 @@ PASSED = frozenset(
 NEEDED = ("previous_response_id", "conversation", "prompt")
 """Options without which the request would be another one: what they refer to is not held here."""
 DROP, REFUSE = "drop", "refuse"
-"""What is done with options that do not pass: GATEWAY_UNKNOWN_OPTIONS."""
+"""The values of GATEWAY_UNKNOWN_OPTIONS: options that do not pass are left out, or refused."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 UNLIMITED = (0, -1)
 """Limits by which clients say that they set none."""

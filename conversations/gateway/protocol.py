@@ -1,4 +1,4 @@
-"""What differs between the protocols that callers of the gateway speak; inside, all of them are chat completions."""
+"""The protocols of the gateway's callers, by their differences; inside, all of them are chat completions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Protocol:
     known: frozenset[str] | None = None
     """The fields of its requests; None: those that `options` names."""
     ping: str = ": ping\n\n"
-    """What is sent in a silence of a stream: a comment, or an event that clients leave out."""
+    """The text that is sent in a silence of a stream: a comment, or an event that clients leave out."""
 
 
 TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}

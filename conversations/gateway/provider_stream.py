@@ -32,7 +32,7 @@ END_SECONDS = 1.0
 
 
 class Tally:
-    """The figures of a stream with so many `choices` while it passes: its usage, and how far each answer has come."""
+    """The figures of a stream with `choices` answers while it passes: its usage, and the progress of each answer."""
 
     def __init__(self, choices: int = 1) -> None:
         self.spent: Spent | None = None

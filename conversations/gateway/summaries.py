@@ -1,6 +1,6 @@
 """Finds the gateway's stored summary that stands for the longest known beginning of a history, by digest.
 
-Equal histories of one person have equal digests, whatever rows store them. A summary that the person undid is not
+Equal histories of one person have equal digests in all rows that store them. A summary that the person undid is not
 found.
 """
 

@@ -1,4 +1,4 @@
-"""Adapts messages to chat templates that refuse some histories, and recognises such refusals.
+"""Adapts messages to chat templates that refuse some histories, and recognises those refusals.
 
 vLLM, llama.cpp, LM Studio and Mistral render a request with the model's chat template. Many templates accept only one
 system message, at the beginning, and the roles user and assistant in turn; some accept no system message.

@@ -87,7 +87,7 @@ class BrokenReply(ModelError):
 
 
 class CalledAnyway(BrokenReply):
-    """The model called a tool and wrote no text although it was told not to call any."""
+    """The model called a tool and wrote no text although its prompt forbade calls."""
 
 
 class NothingWritten(BrokenReply):

@@ -78,7 +78,7 @@ _SECRET = re.compile(
     r"(?i)\b(?:sk|pk|rk|gsk|xai|hf|ghp)[-_][\w*.-]{8,}|\bAIza[\w-]{20,}|bearer\s+\S+|(?<=[=:\s\"'])[A-Za-z0-9_-]{32,}"
     r"|(?<=//)[^\s/@]+@"
 )
-"""What looks like a key, a token or the password of an address."""
+"""Matches text that looks like a key, a token or the password of an address."""
 HIDDEN = "[hidden]"
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 

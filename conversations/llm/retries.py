@@ -52,7 +52,7 @@ class Attempts:
         return True
 
     def add(self, requests: int = 1) -> None:
-        """Raise the budget, and the one that it is within, by so many requests."""
+        """Raise the budget, and the one that it is within, by a number of requests."""
         self.most += requests
         if self.within:
             self.within.add(requests)

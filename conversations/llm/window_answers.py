@@ -1,6 +1,6 @@
 """Reads a model's context window from the answers of the servers that people run themselves.
 
-The shapes are those of the servers' public documentation. Whatever has another shape, or a number that no window has,
+The shapes are those of the servers' public documentation. An answer of another shape, or a number that no window has,
 is read as no answer.
 """
 

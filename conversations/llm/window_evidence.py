@@ -19,7 +19,7 @@ GROWTH_SHARE, MIN_GROWTH_SHARE, MIN_GROWTH = 0.5, 0.05, 64
 PART_OF_READ = 0.45
 """A count below this share of what was read before counts something else, as tokens that no cache had."""
 MIN_CAPPED = 8
-"""A thread that grew by so many tokens and is counted as before, to the token, is cut at that count: proof enough."""
+"""The growth in tokens of a thread that proves a cut where its count is the same as before, to the token."""
 STRIKES = 2
 """The requests in a row that must be counted too low before the window is taken to be smaller."""
 
@@ -34,7 +34,7 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a server's counts: the most tokens it has read, the last report, and those too low in a row."""
+    """Evidence of a server's counts: the most tokens it has read, the last report, and those too low in a row."""
 
     most_read: int = 0
     last: Report | None = None

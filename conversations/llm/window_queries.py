@@ -29,7 +29,7 @@ def is_own_server(profile: ModelProfile) -> bool:
 
 
 async def ask_window(profile: ModelProfile) -> Window | None:
-    """The window that the profile's server names; None if the server names none, for whatever reason."""
+    """The window that the profile's server names; None if the server names none."""
     if not is_own_server(profile) or not profile.api_key.isprintable():
         return None
     library: Library = "anthropic" if profile.provider == ModelProfile.Provider.ANTHROPIC else "openai"

@@ -29,7 +29,7 @@ def window(profile: ModelProfile | None) -> str:
     if used == profile.window:
         return f"The window has {profile.window:,} tokens."
     why = "a local model's tokens can only be estimated"
-    return f"The window has {profile.window:,} tokens, of which {used:,} are used: {why}."
+    return f"The window has {profile.window:,} tokens; {used:,} of them are used: {why}."
 
 
 def lowered(profile: ModelProfile | None) -> str:

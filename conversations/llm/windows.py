@@ -45,7 +45,7 @@ _asked: BoundedCache[Identity, int] = BoundedCache(MAX_PROFILES)
 
 
 def identity(profile: ModelProfile) -> Identity:
-    """What a profile's window is learned for: the profile, its address and its model."""
+    """The key of a learned window: the profile, its address and its model."""
     return profile.pk, profile.base_url, profile.model_id
 
 

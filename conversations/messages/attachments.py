@@ -28,7 +28,7 @@ MAX_NAME = 200
 MAX_ENDING_CHARS = 20
 MAX_FILE_BYTES = max(image_files.MAX_BYTES, text_files.MAX_BYTES, documents.MAX_BYTES)
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode categories removed from file names: some such characters reverse or hide the text after them."""
+"""Unicode categories removed from file names: some of these characters reverse or hide the text after them."""
 
 Kind = Attachment.Kind
 

@@ -13,7 +13,7 @@ MAX_BYTES = 5_000_000
 MAX_SIDE = 8_000
 """Pixels of the longer side."""
 TOKENS = 1_105
-"""The tokens that an image adds to a request, whatever its size.
+"""The tokens that an image of any size adds to a request.
 
 OpenAI's guide to vision: 85, and 170 for each of the six tiles of 512 px that a large image is cut into, up to twice
 as wide as high.

@@ -8,7 +8,7 @@ from compression.ids import uuid7
 
 
 class Errand(models.Model):
-    """A request that the site itself sent to a model for a person, such as for a title. Holds figures, no text."""
+    """A request that the site itself sent to a model for a person, for instance for a title. Holds figures, no text."""
 
     class Purpose(models.TextChoices):
         TITLE = "title", "Title"

@@ -26,9 +26,9 @@ def usable_window(
 
 
 DEFAULT_WINDOW = usable_window(8_192)
-"""What a conversation without a model is measured against."""
+"""The window of a conversation without a model."""
 OWN_COUNT = Window(size=0, reserve=0)
-"""Leaves tokens as this site counts them, for exports: they are the same whatever model reads them."""
+"""Leaves tokens as this site counts them, for exports: they are the same for all models."""
 
 
 def validate_base_url(address: str) -> None:
@@ -96,7 +96,7 @@ class ModelProfile(models.Model):
     window_replaced = models.PositiveIntegerField(null=True, blank=True, editable=False)
     """The larger window that the profile had before its server was found to read less; None if it was not."""
     window_evidence = models.JSONField(default=dict, editable=False)
-    """What suggests that the server reads less: see `conversations.llm.window_reports`."""
+    """Evidence that the server reads less: see `conversations.llm.window_reports`."""
     max_reply_tokens = models.PositiveIntegerField(null=True, blank=True)
     price_input = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     price_output = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)

@@ -39,7 +39,7 @@ PURGED = tuple(Compaction.Status[name] for name in ("FAILED", "SKIPPED", "DISCAR
 
 
 def begin(*, alone: bool) -> None:
-    """Prepare the database before a server listens. `alone`: no other process works in it, whatever the rows say."""
+    """Prepare the database before a server listens. `alone`: no other process works in it, even if rows say so."""
     profiles.sync_profiles()
     if alone:
         recovery.disown_all()

@@ -17,7 +17,7 @@ def queue_depth() -> GaugeMetricFamily:
     """The metric of waiting and running work: one query for each kind, which reads those rows alone."""
     from compression.models import Compaction
 
-    depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])
+    depth = GaugeMetricFamily("queue_depth", "Work that waits, by the rows.", labels=["work", "state"])
     waiting = {"reply": Q(lease_token=None), "compaction": Q(status=Compaction.Status.PENDING)}
     for work, rows in (("reply", Message.objects.streaming()), ("compaction", Compaction.objects.active())):
         found = rows.aggregate(all=Count("pk"), waiting=Count("pk", filter=waiting[work]))

@@ -12,7 +12,7 @@ from django import forms
 from conversations.errors import Refused
 
 Data = Mapping[str, Any] | None
-"""What was posted; None: the form shows what is stored."""
+"""The posted values; None: the form shows the stored ones."""
 
 
 class DescribedField(forms.BoundField):

@@ -26,11 +26,11 @@ class MessageView:
     state: State
     text: str
     elided: str = ""
-    """What requests do to the message's tool results, in words: they leave them out or shorten them."""
+    """The treatment of the message's tool results in requests, in words: left out or shortened."""
     waits: str = ""
     """The work for which a reply that has not begun waits, in words."""
     thoughts: str = ""
-    """What the model has thought so far, while the reply is written; later it is read when it is opened."""
+    """The model's thoughts so far, while the reply is written; later they are read when they are opened."""
     thought_seconds: int = 0
     entries: tuple[EntryView, ...] = ()
     """The ledger's entries of the message that its person is shown below it."""

@@ -19,4 +19,4 @@ def outlook(conversation: Conversation) -> str:
     due = trigger.compacts_at(loaded, used)
     if due and used.total >= due.tokens:
         return f"{window}: this conversation is compacted at the next turn."
-    return f"{window}, of which {used.total:,} are in use."
+    return f"{window}; {used.total:,} of them are in use."

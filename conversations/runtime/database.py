@@ -69,7 +69,7 @@ def one_state() -> Iterator[None]:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Each query inside ends after so many seconds. Raises TookTooLong then."""
+    """End each query inside after `seconds`. Raises TookTooLong then."""
     connection.ensure_connection()
     raw: Any = connection.connection
     if is_sqlite():

@@ -119,7 +119,7 @@ def message_json(message: Message, window: Window, *, is_bare: bool = False) -> 
 
 
 def _thoughts_json(message: Message) -> dict[str, Any] | None:
-    """What a model thought before its reply; None if it told neither thoughts nor their tokens."""
+    """A model's thoughts before its reply; None if it gave neither thoughts nor their tokens."""
     if not (message.thoughts or message.thought_tokens):
         return None
     return {"text": message.thoughts, "duration_ms": message.thought_ms, "tokens": message.thought_tokens}

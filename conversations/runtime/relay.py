@@ -173,7 +173,7 @@ async def _send(group: str, content: dict[str, Any]) -> None:
     try:
         await asyncio.wait_for(get_channel_layer(LAYER).group_send(group, content), SEND_TIMEOUT_SECONDS)
     except Exception as error:
-        logger.warning("REDIS_URL: Redis cannot be used (%s): other processes are not told.", error.__class__.__name__)
+        logger.warning("REDIS_URL: Redis cannot be used (%s): no other process hears.", error.__class__.__name__)
 
 
 def _afar(conversation_id: UUID, event: Event) -> None:

@@ -1,7 +1,7 @@
 """Continues an incomplete reply: a visible user message asks the model for the rest of it.
 
 The partial reply stays as it is, and roles still alternate, as strict providers require. Prefilling the reply would
-need no such message, but newer models refuse it.
+need no message, but newer models refuse that.
 """
 
 from __future__ import annotations

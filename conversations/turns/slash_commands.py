@@ -9,7 +9,7 @@ from conversations.errors import Invalid
 
 COMMANDS = ("compact", "help")
 LIKENESS = 0.75
-"""At this similarity or more, a word counts as a misspelt command, whatever follows it; 1 is the same word."""
+"""At this similarity or more, a word counts as a misspelt command, with any words after it; 1 is the same word."""
 AS_TEXT = "To send it as text, begin with a space."
 _COMMAND = re.compile(r"/(?P<name>[^\W\d_][\w-]{0,30})(?P<rest>[:,.!?]*(?:\s.*)?)", re.DOTALL)
 _PLAIN = re.compile(r"[\w\s.,:!?'\"’“”…–—-]*")

@@ -366,7 +366,7 @@ async def test_a_call_gives_text_that_can_be_stored(
     async with Toolbox() as tools:
         asked = ToolRequest("1", "calculate", '{"expression": "10**9"}')
         told = await tools.call(asked, among=BUILT_IN, about=conversation.pk)
-    assert told == "1000\n[Cut: the tool gave 10 characters, of which the first 4 are kept.]"
+    assert told == "1000\n[Cut: the tool gave 10 characters; the first 4 are kept.]"
     assert toolbox._storable("a\0\ud800") == "a"
 
 

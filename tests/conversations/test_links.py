@@ -39,7 +39,7 @@ def filled(conversation: Conversation) -> Conversation:
 
 def made(user: User, conversation: Conversation, **choices: str) -> str:
     """The address of a new link, by the dialog."""
-    given = {"extent": "all", "name": "on", "ends": "week"} | choices
+    given = {"extent": "all", "my_name": "on", "ends": "week"} | choices
     return ADDRESS.findall(Pages(user).post("link", conversation.pk, **given).content.decode())[0]
 
 

@@ -51,7 +51,7 @@ def test_the_models_that_can_be_chosen_come_with_window_and_price(
     html = one_line(panel(pages, conversation).partition('id="model-section"')[2].partition("</section>")[0])
     assert "selected>scripted (4k)<" in html and ">small (1.2k, $0.25 / $2.00)<" in html
     assert "gone" not in html and "summaries" not in html
-    assert "Its window is 4,000 tokens, of which" in html and "No price is set for it." in html
+    assert "Its window is 4,000 tokens; " in html and "No price is set for it." in html
 
 
 def test_a_smaller_window_says_that_the_next_turn_folds_and_the_meter_follows(

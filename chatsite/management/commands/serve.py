@@ -33,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
 
     _invitation = ""
-    requires_system_checks = ()  # told in one line each
+    requires_system_checks = ()  # printed in one line each
 
     def handle(self, *, host: str, port: int, **_: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What the messages of a summary say: looks up names, numbers, dates, paths and quotations in all of their text."""
+"""Looks up names, numbers, dates, paths and quotations in the text of a summary's messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOKED_FOR = 1_000
 MAX_OCCURRENCES = 8
 """Occurrences of a number in the text that are looked at, as it may be a part of others."""
 BEGINNING = 4
-"""Words that begin with so many equal letters count as forms of one word."""
+"""The equal letters at the beginning of two words that count as forms of one word."""
 MAX_COUNT = 20
 """A number of things up to this one may be counted by the summary itself."""
 LEAST_OF_QUOTATION = 0.5
@@ -146,7 +146,7 @@ class Said:
         return self._has_letters(name) or self._has_letters(text)
 
     def _has_letters(self, text: str) -> bool:
-        """Whether the letters and digits of a text follow each other in a message, whatever is between them."""
+        """Whether the letters and digits of a text follow each other in a message, with anything between them."""
         letters = letters_of(folded(text))
         if letters not in self._found:
             self._looked_for += 1

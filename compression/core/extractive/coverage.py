@@ -52,7 +52,7 @@ class Coverage:
     _taken: set[int] = field(default_factory=set)
 
     def take(self, number: int) -> None:
-        """Select a candidate, whatever it costs."""
+        """Select a candidate at any cost."""
         candidate = self.candidates[number]
         self.spent += self._cost(candidate)
         for header in candidate.headers:
@@ -85,7 +85,7 @@ class Coverage:
             self.fill(members[stretch], budget * sizes[stretch] / total)
 
     def value(self, number: int) -> float:
-        """The remaining worth of a candidate's features times its weight, whatever it costs."""
+        """The remaining worth of a candidate's features times its weight, without regard to its cost."""
         candidate = self.candidates[number]
         return candidate.weight * sum(map(self.worth.__getitem__, candidate.features))
 

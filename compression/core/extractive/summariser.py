@@ -26,7 +26,7 @@ STANDING_MUSTS_SHARE = 0.85
 """The share of the room for rules and decisions where those of an earlier summary stand."""
 
 CHOSEN_FACTOR = 2.0
-"""What the summary of the same turns says weighs this many times as much as sentences of theirs."""
+"""The weight of a sentence of a summary of the same turns, relative to sentences of the turns."""
 
 
 class Extractive:

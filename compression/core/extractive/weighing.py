@@ -81,7 +81,7 @@ _GENERIC = frozenset(map(stem, GENERIC))
 def is_technical(notes: Sequence[Note]) -> bool:
     """Whether more than TECHNICAL_SHARE of the notes' tokens are commands, errors, code or output.
 
-    Listings do not count: a chat about a program is told in prose.
+    Listings do not count: a chat about a program is mostly prose.
     """
     counted = [note.phrase for note in notes if note.phrase.kind is not Kind.LISTING]
     total = sum(phrase.tokens for phrase in counted)

@@ -12,8 +12,8 @@ from compression.core.values import Checkpoint, CountedFact, Draft, Fact, Turn
 GATE_FACTS = 50
 """A summariser is judged by this many of the condensed text's facts, the most important ones."""
 TOKENS_PER_FACT, MAX_FACTS = 100, 1_000
-"""One fact is counted for so many tokens of the condensed text, at least GATE_FACTS and at most MAX_FACTS: those that
-matter most."""
+"""The tokens of condensed text for each fact that is counted, and the most facts. At least GATE_FACTS are counted; the
+most important ones come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class FactsKept:
 
 
 def most_important(facts: Sequence[Fact], tokens: int, *, known: int = 0) -> tuple[Fact, ...]:
-    """The facts of a text of so many tokens that are looked for in each request.
+    """The facts that are looked for in each request, of a text of `tokens` tokens.
 
     `known` of them are of summaries that it takes in, where their number was bounded already.
     """
@@ -52,7 +52,7 @@ def counted(draft: Draft) -> Draft:
 
 
 def facts_in(turns: Iterable[Turn], text: str, *, tokens: int) -> tuple[CountedFact, ...]:
-    """The counted facts of turns of so many tokens, where `text` is the next request."""
+    """The counted facts of turns of `tokens` tokens, where `text` is the next request."""
     found = most_important(find_facts(statement for turn in turns for statement in statements_of(turn)), tokens)
     kept = {fact.text for fact in kept_facts(found, text)}
     return _distinct(CountedFact(fact.kind, fact.text, fact.text in kept) for fact in found)

@@ -29,7 +29,7 @@ RUN_WORDS = 4
 MIN_WORDS_FOR_REPETITION = 60
 """Repetitions of word sequences are only counted from this many words on: short lists repeat words legitimately."""
 MAX_EQUAL_SENTENCES = 3
-"""A sentence may occur so many times; more often, its repetitions may not be most of the summary."""
+"""The most times that a sentence may occur where its repetitions are most of the summary."""
 MIN_WORDS_OF_SENTENCE = 3
 MAX_REPEATED_SHARE = 0.6
 """The largest accepted share of word sequences that occurred before."""
@@ -44,7 +44,7 @@ SENSELESS_WORDS = 60
 MIN_WORDS_FOR_UNRELATED = 6
 """A summary with at least this many different words must share one with its source."""
 SEVERAL_FACTS, MIN_WORDS_FOR_FACTS = 5, 8
-"""A summary with at least so many different words must hold a fact, or a part of one, of a source that has several.
+"""The facts of a source and the different words of its summary from which on it must hold a fact or a part of one.
 
 Of a shorter one, the share of the facts that it keeps says enough.
 """
@@ -104,7 +104,7 @@ def _repeats(words: list[str], source: list[str]) -> bool:
 
 
 def _repeats_a_sentence(text: str, words: int, source: list[str]) -> bool:
-    """Whether most of a text of so many words is one sentence, over and over, that its source does not repeat."""
+    """Whether one sentence, over and over, is most of a text of `words` words, and its source does not repeat it."""
     sentences = Counter(tuple(words_of(sentence)) for sentence in _SENTENCE_END.split(text))
     sentence, times = max(
         ((one, number) for one, number in sentences.items() if len(one) >= MIN_WORDS_OF_SENTENCE),
@@ -136,7 +136,7 @@ def _unheard(words: list[str], source: list[str]) -> float:
 
 
 def _repeats_one_word(words: list[str], source: list[str]) -> bool:
-    """Whether a single word makes up most of the summary, and no such part of its source."""
+    """Whether a single word makes up most of the summary, but not of its source."""
     if len(words) < MIN_WORDS_FOR_DOMINATION:
         return False
     word, times = Counter(words).most_common(1)[0]

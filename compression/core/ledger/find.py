@@ -37,7 +37,7 @@ def find_entries(text: str) -> tuple[DetectedEntry, ...]:
 
 
 def entry_of(text: str) -> DetectedEntry:
-    """The entry of a rule that a person sets in their own words: sure, whatever its words are."""
+    """The entry of a rule that a person sets in their own words: sure, with any words."""
     return DetectedEntry("rule", text, True, topic_of(text))
 
 

@@ -1,4 +1,4 @@
-"""What an entry is about, so that a later entry about the same thing can take its place."""
+"""Finds the topic of an entry, so that a later entry about it can take its place."""
 
 from __future__ import annotations
 

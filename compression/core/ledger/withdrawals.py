@@ -18,7 +18,7 @@ from compression.core.ledger.values import MAX_ENTRIES, Topic
 from compression.core.text.stopwords import ENGLISH
 
 Form = Literal["ends", "bans", "permits"]
-"""What a sentence does. It `ends` any rule, `bans` what a rule orders, or `permits` what a rule forbids."""
+"""The effect of a sentence. It `ends` any rule, `bans` what a rule orders, or `permits` what a rule forbids."""
 FORMS: Final[tuple[Form, ...]] = ("ends", "bans", "permits")
 SURE_SHARE: Final[dict[Form, float]] = {"ends": 0.5, "bans": 0.5, "permits": 0.6}
 UNSURE_SHARE = 0.4
@@ -43,7 +43,7 @@ _KEEPS: Final = re.compile(
     r"|\bno olvid|\bnon diment|\bnão (?:te |se )?esque|не забы|не забуд|别忘|不要忘|忘れないで",
     re.IGNORECASE,
 )
-"""What somebody is not to forget."""
+"""Matches things that somebody should not forget."""
 _UNSPACED_FILLERS: Final = re.compile("那条|这条|那个|规则|要求|指令|ルール|指示|吧|了|请|は|を|の|も|です|ください")
 _CONDITION: Final = re.compile(
     r"^\s*(?:if|when|once|unless|wenn|falls|si|quand|cuando|quando|если|когда|如果)\b", re.IGNORECASE
@@ -90,7 +90,7 @@ def _plain(sentence: Sentence) -> str:
 
 
 def _forms(text: str) -> list[Form]:
-    """What a sentence does to a rule; nothing in questions and conditions."""
+    """The effect of a sentence on a rule; none in questions and conditions."""
     if len(text) > MAX_CHARS or _QUESTION.search(text) or _CONDITION.search(text) or _KEEPS.search(text):
         return []
     return [form for form in FORMS if _pattern(form).search(text)]

@@ -229,7 +229,7 @@ def _sections(summary: str) -> Iterator[tuple[str, str]]:
 
 
 def _written(summary: str, turns: Sequence[Turn]) -> str:
-    """What stays of a summary that a model wrote of these turns: its headline, its decisions, and lines they support.
+    """The part of a model's summary that stays: its headline, its decisions, and lines that these turns support.
 
     Facts that were put back into it are found in the turns again, and what was open then may be done by now.
     """

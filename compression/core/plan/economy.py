@@ -19,7 +19,7 @@ from compression.core.plan.policy import Policy
 from compression.core.values import Window
 
 QUESTION_TOKENS, REPLY_TOKENS = 100, 200
-"""What a usual turn adds to a conversation, where nothing is known of its own."""
+"""The tokens that a usual turn adds to a conversation whose own turns are not known."""
 HEAD_TOKENS = 2_500
 """Tokens of a request that no compaction takes away: system prompt, tools, summaries and the latest messages."""
 MIN_PICKED = 4_000
@@ -33,7 +33,7 @@ STEP = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a token costs of uncached input, of cached input and of output, in any currency."""
+    """The price of a token of uncached input, of cached input and of output, in any currency."""
 
     input: float
     cached: float
@@ -52,7 +52,7 @@ class Compacting:
     extends: bool
 
     def cost(self, prices: Prices) -> float:
-        """What it costs beyond the turns that go on without it: its own request, and the next one that begins anew."""
+        """The cost beyond the turns that go on without it: its own request, and the next one that begins anew."""
         condensed = max(0.0, self.before - self.after)
         reading = prices.cached * self.before if self.extends else prices.input * condensed
         return reading + prices.output * self.summary + (prices.input - prices.cached) * self.after
@@ -64,7 +64,7 @@ class Compacting:
 
 
 def cost_a_turn(max_live: int, prices: Prices, policy: Policy, window: Window) -> float:
-    """What a usual turn costs on the average with `max_live` tokens; inf where a compaction leaves no room for one.
+    """The average cost of a usual turn with `max_live` tokens; inf where a compaction leaves no room for one.
 
     Between two compactions a request grows from `after` to `before` by what turns add, so it reads half of their sum
     from the cache; a compaction is paid by the turns between two.

@@ -12,7 +12,7 @@ from compression.core.plan.tiers import tier_budget
 from compression.core.values import MESSAGE_OVERHEAD, Usage, Window
 
 Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
-"""What a compaction makes of the condensed messages.
+"""The strategies of a compaction for the condensed messages.
 
 `checkpoints`: a new summary beside the older ones. `rolling`: a new summary that takes in the earlier one.
 `continuation`: one summary of the whole conversation, no recent message is kept. `truncate`: a note, without a model.
@@ -107,7 +107,7 @@ class Policy:
     """When a conversation is compacted, and how much of it stays verbatim.
 
     Ratios are shares of the window, or of `max_live_tokens` where these are fewer: then a request has them all for
-    itself, and is compacted as if the window had no more; what does not fit is still told by the window. `cooldown` is
+    itself, and is compacted as if the window had no more; the window still decides which requests fit. `cooldown` is
     in seconds. `summary_max_tokens` is the most that a new summary takes,
     whoever writes it, with the facts that are put back; None means NEW_SUMMARY_SHARE, a length to ask for.
     `summary_share` and `recall_share` are what all summaries together and all recalled passages may take, as shares of
@@ -170,7 +170,7 @@ class Policy:
         return replace(window, size=size, reserve=max(0, size - window.budget))
 
     def lead(self, window: Window) -> float:
-        """How many tokens before a compaction is due its summary is prepared, and people are told of it."""
+        """The tokens before a compaction is due at which its summary is prepared, and the page announces it."""
         return AHEAD_BY * self.bounded(window).size
 
     @property
@@ -228,7 +228,7 @@ class Policy:
         return int(most if covered is None else max(0.0, min(most, COMPACTED_SHARE * covered - summaries)))
 
     def max_new_summary_tokens(self, window: Window, covered: int) -> float:
-        """The most tokens of a new summary of `covered` tokens of messages, whatever room there is.
+        """The most tokens of a new summary of `covered` tokens of messages, if there is room.
 
         In a flow with its own budget it takes the asked length or a sixth of its messages: of 20 equal messages, 4 of
         them kept, a third of the tokens is left.
@@ -312,7 +312,7 @@ class Policy:
         return int(((self.history_tokens or 1) - 1) / window.correction)
 
     def _max_history(self, messages: int) -> float:
-        """The most tokens of history before a flow with `messages` verbatim ones is compacted; inf: no such limit."""
+        """The most tokens of history before a flow with `messages` verbatim ones is compacted; inf: no limit."""
         if self.history_tokens is None or messages <= self.history_messages:
             return inf
         return self.history_tokens

@@ -175,7 +175,7 @@ def chosen(
 ) -> tuple[Quote, ...]:
     """The passages that answer the query best and fit `budget` tokens together, in the order in which they were said.
 
-    Those of this conversation take at most `own_budget` tokens, those of others the rest (None: no such limit). None of
+    Those of this conversation take at most `own_budget` tokens, those of others the rest (None: no limit). None of
     them overlaps a passage that is `quoted` already, or scores below `least` of the best. `counts` is the number of
     messages with each term, `among` that of all messages. A passage without a term of the query is taken only beside
     one that has it; terms of most messages do not count.

@@ -30,7 +30,7 @@ the tokens that it covers; it gets more if the older ones leave it."""
 WORDING_TOKENS = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
 WINDOW_SHARE = 1 / 8
-"""The most of a summariser's own window that its summary takes, whatever the conversation's window has room for."""
+"""The most of a summariser's own window that its summary takes, even if the conversation's window has more room."""
 USUAL_DENSITY = 4
 """Facts per 100 tokens at which a summary has the policy's length; it grows and shrinks with the density."""
 

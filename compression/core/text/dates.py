@@ -10,7 +10,7 @@ from typing import NamedTuple
 from compression.core.text.patterns import DATE
 
 NEAR_DAYS = 21
-"""A day within so many of a message may be its "yesterday" or "in three weeks": it needs no message that has it."""
+"""The days around a message within which a date may be its "yesterday" or "in three weeks": no message need have it."""
 NEAR_MONTHS = 13
 """The same for a month without a day."""
 NEAR_YEARS = 10

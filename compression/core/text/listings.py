@@ -60,7 +60,7 @@ def _is_cut_off(line: str, shape: str) -> bool:
 
 
 def _shape(line: str) -> str:
-    """What the lines of a listing share; "" for a line that is in none."""
+    """The form that the lines of a listing share; "" for a line that is in none."""
     if _PATH_ALONE.fullmatch(line):
         return "a path"
     shape = _masked(line)

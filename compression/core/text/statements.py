@@ -55,7 +55,7 @@ def speaker_of(turn: Turn) -> str:
 
 
 def label_of(turn: Turn) -> str:
-    """The speaker's label of a turn, whatever its name."""
+    """The speaker's label of a turn, without its name."""
     return message_speaker(turn.role, "", turn.origin)
 
 

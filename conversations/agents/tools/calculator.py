@@ -27,7 +27,7 @@ AS_TYPED = str.maketrans("×÷−·", "*/-*")
 
 
 def calculate(expression: str) -> str:
-    """The value of an expression, as text. Raises ToolFailed. Takes milliseconds, whatever the expression."""
+    """The value of an expression, as text. Raises ToolFailed. Takes milliseconds for every expression."""
     if len(expression) > MAX_EXPRESSION_CHARS:
         raise ToolFailed(f"The expression has more than {MAX_EXPRESSION_CHARS:,} characters.")
     try:
@@ -49,7 +49,7 @@ def calculate(expression: str) -> str:
     except SyntaxError:
         raise ToolFailed("The expression cannot be read.") from None
     except (ValueError, TypeError):
-        raise ToolFailed("A function has no value there, or not with so many arguments.") from None
+        raise ToolFailed("A function has no value there, or takes another number of arguments.") from None
 
 
 class _Arithmetic(SimpleEval):

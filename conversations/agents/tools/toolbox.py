@@ -112,4 +112,4 @@ def _storable(result: str) -> str:
     kept = Storable().take(result[:MAX_RESULT_CHARS])
     if len(result) <= MAX_RESULT_CHARS:
         return kept
-    return f"{kept}\n[Cut: the tool gave {len(result):,} characters, of which the first {MAX_RESULT_CHARS:,} are kept.]"
+    return f"{kept}\n[Cut: the tool gave {len(result):,} characters; the first {MAX_RESULT_CHARS:,} are kept.]"

@@ -35,7 +35,7 @@ LAST = {
     "in": "header",
     "name": cursor.HEADER,
     "required": False,
-    "description": "The id of the last event that was read: what was missed since is told first.",
+    "description": "The id of the last event that was read: the events missed since come first.",
     "schema": {"type": "string", "maxLength": 200},
 }
 
@@ -58,7 +58,7 @@ async def stream_events(
     conversation_id: UUID,
     last_event_id: LastId = "",
 ) -> HttpResponseBase:
-    """Server-sent events, without an end. After a `Last-Event-ID`, what was missed since is told first."""
+    """Server-sent events, without an end. After a `Last-Event-ID`, the events missed since come first."""
     last = request.headers.get(cursor.HEADER) or last_event_id
     place = cursor.parse_cursor(last) if last else None
     with ExitStack() as open_:

@@ -29,7 +29,7 @@ class Attachment(BaseModel):
 
 
 class FileForm(BaseModel):
-    """What an upload sends, as `multipart/form-data`."""
+    """The body of an upload, as `multipart/form-data`."""
 
     file: bytes = about("One file, with its name.")
 

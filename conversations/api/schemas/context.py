@@ -1,4 +1,4 @@
-"""What the model is sent, and the states that can be gone back to."""
+"""Schemas of the next request, and of the states before it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Citation(BaseModel):
 
     statement: str = about("Its words.", "The billing service moved to port 8443.")
     messages: list[UUID] = about(
-        "The messages that it comes from: none where none could be told, or none supports it.",
+        "The messages that it comes from: none where they are not known, or none supports it.",
         ["0199b3c2-8b11-7000-8b6e-2d9d1e6b2f01"],
     )
     missing: list[str] = about("Its names, numbers, dates and quotations that no message has.", [])
@@ -104,7 +104,7 @@ class Checkpoint(BaseModel):
 
 
 class Facts(BaseModel):
-    """What is told of the facts of all that is compacted: paths, numbers, names, rules, images; each counts once."""
+    """Numbers of the facts of all compacted messages: paths, numbers, names, rules, images; each counts once."""
 
     found: int = about("The most important ones.", 150, ge=0)
     at_first: int = about("Those that the first request after their compaction had.", 141, ge=0)
@@ -131,7 +131,7 @@ class Context(BaseModel):
         None,
     )
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
-    facts: Facts = about("What is told of the facts of all that is compacted.")
+    facts: Facts = about("Numbers of the facts of all compacted messages.")
     unsupported: int = about("Statements of these summaries that no message supports.", 0, ge=0)
 
 

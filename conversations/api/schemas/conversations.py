@@ -117,7 +117,7 @@ class NewConversation(Body):
 
 
 class ConversationChanges(Body):
-    """What is not named stays as it is."""
+    """Fields that are not named stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"title": "Ports and hosts", "pinned": True}})
 

@@ -13,7 +13,7 @@ class Fault(BaseModel):
     code: str = about("A word for programs; it does not change.", "invalid")
     message: str = about("A sentence for people, which names the field and its limit.", "limit: must be at most 200.")
     detail: dict[str, Any] = about(
-        "The figures behind both: `field`, `limit`, `retry_after` in seconds, and whatever else the code has.",
+        "The figures behind both: `field`, `limit`, `retry_after` in seconds, and others of the code.",
         {"field": "limit"},
     )
 

@@ -1,4 +1,4 @@
-"""What the schemas are made of: types with their limits, and how a field is described."""
+"""Types of the schemas' fields, with their limits and descriptions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def about(text: str, example: Any = ..., **limits: Any) -> Any:
 
 
 class Body(BaseModel):
-    """What a caller sends: a field that there is not is refused, and so is "3" for 3."""
+    """The base of a caller's bodies: unknown fields are refused, and so is "3" for 3."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -45,7 +45,7 @@ REF = "#/components/schemas/{model}"
 
 @dataclass(frozen=True, slots=True)
 class LooksLike:
-    """As an annotation: described as `model`, whatever the type that it stands at checks."""
+    """As an annotation: described as `model`, where the annotated type checks something else."""
 
     model: Any
 
@@ -67,7 +67,7 @@ def described(model: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """As an annotation of `str`: it can be stored, and has at most so many characters."""
+    """As an annotation of `str`: it can be stored, and has at most `most` characters."""
 
     field: str
     most: int = MAX_CONTENT

@@ -63,7 +63,7 @@ class ExportedFile(BaseModel):
 
 
 class ExportedUsage(BaseModel):
-    """What a reply took where it was asked for; figures that are not known are left out."""
+    """The tokens and costs of a reply; figures that are not known are left out."""
 
     prompt_tokens: Tokens | None = Field(default=None, description="Tokens of the request.", examples=[1_204])
     completion_tokens: Tokens | None = Field(default=None, description="Tokens of the reply.", examples=[86])
@@ -121,7 +121,7 @@ class ExportedCheckpoint(Checkpoint):
     """A summary, with what an import needs to put it in force again."""
 
     birth_tokens: Tokens = about("Tokens that it took before it grew old.", 611)
-    provisional: bool = about("Whether it is to be written anew from its messages.", False)
+    provisional: bool = about("Whether it will be written anew from its messages.", False)
     stragglers: list[UUID] = about("Messages from before its run that it stands for too.", [])
     digest: str = about("SHA-256 over the history up to its end, results of tools in full.", "9f86d081")
 
@@ -150,7 +150,7 @@ class ExportedStep(BaseModel):
 
 
 class ExportedRun(BaseModel):
-    task: str = about("What the executor was told to do.", "Find out which port billing listens on.")
+    task: str = about("The executor's task.", "Find out which port billing listens on.")
     status: Literal["running", "waiting", "done", "stopped", "failed"] = about("How far it is.", "done")
     turns: int = about("How often the planner has spoken.", 1, ge=1)
     error: str = about("Why it failed; empty where it did not.", "")

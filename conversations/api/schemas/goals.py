@@ -1,4 +1,4 @@
-"""What a conversation is to reach."""
+"""Schemas of a conversation's goal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPLETED = "2026-11-20T09:12:44+00:00"
 
 
 class Step(BaseModel):
-    text: str = about("What is to be done.", "Move the nightly export to the new bucket")
+    text: str = about("The goal in words.", "Move the nightly export to the new bucket")
     status: StepStatus = about("How far it is.", "completed")
     completed_at: str = about("When it was done, in ISO 8601; empty for what is not done.", COMPLETED)
 
@@ -54,7 +54,7 @@ class Goal(BaseModel):
 
 
 class StepIn(Body):
-    text: Line = about("What is to be done.", "Move the nightly export to the new bucket")
+    text: Line = about("The goal in words.", "Move the nightly export to the new bucket")
     status: StepStatus = Field(default="pending", description="How far it is.")
     completed_at: Date = Field(default="", description="When it was done, in ISO 8601; empty: it is not.")
 

@@ -40,7 +40,7 @@ class Message(BaseModel):
     role: Role = about("Who says it.", "assistant")
     name: str = about("Of a person or tool, where an import named one; empty otherwise.", "")
     content: str = about("Its text.", "The billing service listens on port 8443.")
-    thoughts: Thoughts | None = about("What the model thought before a reply; null: nothing that it told.", None)
+    thoughts: Thoughts | None = about("The model's thoughts before a reply; null: it gave none.", None)
     created_at: datetime = about("Rises strictly within a conversation.", "2026-11-20T09:12:44.871022+00:00")
     status: Literal["complete", "streaming", "stopped", "failed", "interrupted"] = about(
         "`streaming`: the reply is being written. `stopped` by a person, `interrupted` half way by the provider or "
@@ -73,7 +73,7 @@ class ToolCall(BaseModel):
     name: str = about("The tool.", "search")
     arguments: str = about("JSON as text, as the model wrote it.", '{"query": "port"}')
     result: str | None = about("Stored whole, in events cut; null: none was recorded.", "billing: 8443")
-    error: str | None = about("Why it failed, as the model is told for a result; null where it did not.", None)
+    error: str | None = about("Why it failed, as the model reads it for a result; null where it did not.", None)
     status: Literal["pending", "running", "done", "failed"] = about("How far it is.", "done")
     tokens: Tokens = about("Tokens that it takes in a request, with its result.", 31)
     duration_ms: int | None = about("Milliseconds that it took; null: it was not made here.", 12, ge=0)
@@ -85,7 +85,7 @@ class ListedMessage(Message):
 
 
 class Compress(BaseModel):
-    """What stands for everything before it in the next request."""
+    """The summary that stands for everything before it in the next request."""
 
     type: Literal["compress"] = about("What stands here.", "compress")
     content: str = about("The summary, as it is sent.", "[Compressed Message Summary]\n# Conversation Summary\n…")
@@ -124,14 +124,14 @@ class Turn(BaseModel):
     """A message of a person with the reply to it, which may have failed: its `status` says so."""
 
     user_message: Message = about("What was said.", ASKED)
-    steps: list[ListedMessage] = about("Replies before the answer, each of which called tools.", [])
+    steps: list[ListedMessage] = about("Replies before the answer; each called tools.", [])
     assistant_message: Message = about("What was answered.")
     usage: Usage | None = about("Tokens that the next request would take; null where no model is set.")
     compaction: Compaction | None = about("The one that ended during this turn; null: there was none.", None)
 
 
 class Begun(BaseModel):
-    """What `/compact` begins: nothing was said, and nothing is answered."""
+    """The compaction that `/compact` begins: no message is stored, and none is answered."""
 
     task_id: UUID = about("For `GET /api/tasks/{task_id}/progress`.", TASK)
     compaction: Compaction = about("As it stands when this is answered.")

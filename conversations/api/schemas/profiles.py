@@ -38,7 +38,7 @@ class Model(BaseModel):
     prices: Prices
     is_default: bool = about("Whether a conversation has it that names none.", True)
     is_local: bool = about("Whether it runs on this machine or in its network.", False)
-    sees_images: bool = about("Whether images are sent to it; others are told their names.", True)
+    sees_images: bool = about("Whether images are sent to it; other models get their names.", True)
     calls_tools: bool = about("Whether it is offered tools.", True)
     effort: Effort | None = about("How hard it thinks where a conversation does not say; null: as its provider has it.")
     silence_seconds: int = about("Seconds that it may send nothing before a reply is given up.", 600, ge=1)

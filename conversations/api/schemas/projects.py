@@ -52,7 +52,7 @@ class NewProject(Body):
 
 
 class ProjectChanges(Body):
-    """What is not named stays as it is."""
+    """Fields that are not named stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"instructions": "Times are UTC."}})
 

@@ -16,11 +16,11 @@ TASK = "Find out which port billing listens on. The service's files are in deplo
 
 
 class Run(BaseModel):
-    """What the two say is a conversation of its own, which can be read, and is written by nobody else."""
+    """Planner and executor talk in a conversation of its own. It can be read, and only they write in it."""
 
     id: UUID = about("Its id.", "0199b3c2-a001-7c1e-8f00-5b1d2c3e4f50")
     thread_id: UUID = about("Id of the conversation of planner and executor.", "0199b3c2-a002-7c1e-8f00-5b1d2c3e4f51")
-    task: str = about("What the executor was told to do.", TASK)
+    task: str = about("The executor's task.", TASK)
     status: Literal["running", "waiting", "done", "stopped", "failed"] = about(
         "`waiting`: the executor gave a partial result, and needs an answer of the planner.", "done"
     )

@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""Schemas of a search's hits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one's requests took, cost and saved."""
+"""Schemas of usage: tokens, costs and savings of a person's requests."""
 
 from __future__ import annotations
 

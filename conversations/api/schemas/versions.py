@@ -1,4 +1,4 @@
-"""What has stood in the place of a message."""
+"""Schemas of a message's versions."""
 
 from __future__ import annotations
 

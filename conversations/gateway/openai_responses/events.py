@@ -134,6 +134,6 @@ DELTAS = {
     "reasoning": "response.reasoning_summary_text.delta",
     "function_call": "response.function_call_arguments.delta",
 }
-"""The event of more text, by the type of its item. The input of a custom tool is told once it is whole."""
+"""The event of more text, by the type of its item. The input of a custom tool is sent once it is whole."""
 PARTS = {"message": "response.content_part", "reasoning": "response.reasoning_summary_part"}
 """The events of an item's part, by the type of the item."""

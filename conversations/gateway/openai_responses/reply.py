@@ -44,7 +44,7 @@ class Naming:
         return {"id": id, "type": "function_call", "status": status, "arguments": arguments} | named
 
     def input_of(self, arguments: str) -> str:
-        """The text for a custom tool, in whatever form the model gave it."""
+        """The text for a custom tool, from any form that a model gives it."""
         given = arguments_of(arguments)
         text = given.get(INPUT)
         if isinstance(text, str):

@@ -20,7 +20,7 @@ from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
 TITLE_CHARS = 90
 """Characters of a source in the title of its links."""
 MISSING_SHOWN, MISSING_CHARS = 3, 40
-"""So many texts that no message has are named at their statement, with so many characters of each."""
+"""The most texts without a message that are named at their statement, and the most characters of each."""
 SIGN = "\U00016fe2"
 """Stands around a statement's number, at its end, while its Markdown is parsed.
 

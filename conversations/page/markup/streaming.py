@@ -20,7 +20,7 @@ MAX_TAIL_CHARS, MAX_TAIL_LINES = 8_000, 200
 MAX_RENDERED_TAIL_CHARS = 3_000
 """The most characters of an unfinished block rendered again for each line. Further lines are plain until it ends."""
 BY_LINES = ("bullet_list_open", "ordered_list_open", "table_open", "blockquote_open")
-"""Blocks whose first lines keep their meaning whatever follows."""
+"""Blocks whose first lines keep their meaning when more lines follow."""
 ONE_LINE = ("heading_open", "hr", "formula")
 TO_EMPTY_LINE = ("paragraph_open", "table_open", "blockquote_open")
 _MARKS = re.compile(r"\s*(`+|~+)")

@@ -113,7 +113,7 @@ def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def thoughts(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """What the model thought before a reply, when it is opened: pages do not carry it."""
+    """The model's thoughts before a reply, when they are opened: pages do not carry them."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.messages.only("thoughts", "thought_tokens"), pk=message_id)
     return render(request, "conversations/_thoughts.html", {"message": row})

@@ -18,7 +18,7 @@ from conversations.models import Conversation, Message, Project
 from conversations.projects import own_projects
 
 IN_PROJECTS = 60
-"""The conversations in projects that are read: those used last, whatever project they are in."""
+"""The conversations in projects that are read: those used last, of all projects together."""
 IN_A_PROJECT = 4
 """The most conversations that are listed below a project."""
 COLUMNS = ("id", "title", "kind", "pinned", "archived", "updated_at", "seen_at", "project_id", "shares_memory")

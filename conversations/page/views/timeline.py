@@ -39,7 +39,7 @@ class Entry:
     after: float
     can_undo: bool
     facts: FactsKept | None
-    """What the next request has of the facts of its messages."""
+    """The facts of its messages that the next request has."""
     statements: Citations | None
     """The statements of its summary, and those that no message supports."""
 

@@ -30,7 +30,7 @@ def result_text(result: CallToolResult, *, most: int, hidden: Callable[[str], st
     text = hidden("\n".join(part for part in parts if part) or NOTHING)
     if len(text) <= most:
         return text
-    return f"{text[:most]}\n[Cut: the tool gave {len(text):,} characters, of which the first {most:,} are kept.]"
+    return f"{text[:most]}\n[Cut: the tool gave {len(text):,} characters; the first {most:,} are kept.]"
 
 
 def _part(block: ContentBlock) -> str:
