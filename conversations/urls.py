@@ -25,6 +25,7 @@ from conversations.page.views import (
     preferences,
     projects,
     prompts,
+    remembered,
     requests,
     search,
     several,
@@ -37,6 +38,9 @@ from conversations.page.views import (
 urlpatterns = [
     path("", home.home, name="home"),
     path("search", search.search, name="search"),
+    path("memory/", remembered.remembered, name="remembered"),
+    path("memory/export", remembered.export_remembered, name="export_remembered"),
+    path("memory/<uuid:entry_id>", remembered.choose_remembered, name="choose_remembered"),
     path("setup/", account.setup, name="setup"),
     path("accounts/login/", account.SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

@@ -22,8 +22,8 @@ RULES = {
 Look = tuple[Any, int, int]
 LOOKS: list[Look] = [("light", 1280, 860), ("dark", 390, 844)]
 ADDRESSES = [
-    "/settings/", "/usage/", "/search?q=service", "/models/connect?preset=ollama", "/trash", "/import", "/admin/",
-    "/admin/analytics/", "/admin/site/", "/admin/compression/compaction/", "/nowhere",
+    "/settings/", "/usage/", "/memory/", "/search?q=service", "/models/connect?preset=ollama", "/trash", "/import",
+    "/admin/", "/admin/analytics/", "/admin/site/", "/admin/compression/compaction/", "/nowhere",
 ]  # fmt: skip
 REPLY = """A table, code and a formula:
 

@@ -85,3 +85,25 @@ def test_a_rule_of_an_imported_file_is_noted_until_its_person_presses(
     alice.is_answered("Still 5433.")
     assert "- Never use port 8080." in llm.chats[-1].messages[0]["content"]
     assert alice.complaints == []
+
+
+def test_the_page_of_all_chats_finds_puts_in_force_and_forgets(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    alice.says("I prefer tables over lists. Which port?")
+    alice.is_answered("All right.")
+    rules_of(alice).get_by_role("link", name="Rules and notes of all chats").click()
+    expect(page.get_by_role("heading", name="Memory")).to_be_visible()
+    page.get_by_role("link", name="Noted 1").click()
+    entry = page.locator(".remembered")
+    expect(entry).to_contain_text("I prefer tables over lists.")
+    entry.get_by_role("button", name="Make it a rule").click()
+    expect(entry).to_contain_text("In force now")
+    page.get_by_role("searchbox", name="Search in memory").fill("tables")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="In force 1").click()
+    entry.get_by_role("button", name="Forget").click()
+    expect(entry).to_contain_text("Dismissed now")
+    entry.get_by_role("link").click()
+    expect(page.locator(".message.user")).to_contain_text("I prefer tables over lists.")
+    assert alice.complaints == []

@@ -1,0 +1,101 @@
+"""/memory/: all that a person's chats keep of their rules, preferences, decisions and corrections, in one list."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from conversations.access import own_conversations
+from conversations.context import ledger
+from conversations.models import LedgerEntry
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import moment
+from conversations.page.views.sidebar import sidebar
+from conversations.runtime.payloads import entry_json
+
+ON_A_PAGE = 100
+"""The most entries on one page, the latest ones."""
+MAX_QUERY_CHARS = 200
+State = LedgerEntry.State
+STATES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "in_force": ("In force", (State.IN_FORCE,)),
+    "noted": ("Noted", (State.NOTED,)),
+    "past": ("Past", (State.SUPERSEDED, State.DISMISSED)),
+}
+"""The lists of the page, each with its label and the states of its entries."""
+
+
+@member
+@never_cache
+@require_GET
+def remembered(request: Request) -> HttpResponse:
+    """The entries of one list, the latest first, with those that contain the words of a search."""
+    shown = request.GET.get("state", "")
+    shown = shown if shown in STATES else "in_force"
+    query = request.GET.get("q", "").strip()[:MAX_QUERY_CHARS]
+    rows = _matching(request, query)
+    listed, before = _of(rows, shown).select_related("conversation__project"), moment(request.GET, "before")
+    listed = listed.filter(said_at__lt=before) if before else listed
+    latest = list(listed.order_by("-said_at", "-pk")[: ON_A_PAGE + 1])
+    context = {
+        "sidebar": sidebar(request.user),
+        "shown": shown,
+        "query": query,
+        "lists": _counted(rows),
+        "entries": latest[:ON_A_PAGE],
+        "more": latest[ON_A_PAGE - 1].said_at if len(latest) > ON_A_PAGE else None,
+    }
+    return render(request, "conversations/remembered.html", context)
+
+
+@member
+@require_POST
+def choose_remembered(request: Request, entry_id: UUID) -> HttpResponse:
+    """Put an entry in force, note it or dismiss it, by `state`; the entry as it is now."""
+    row = get_object_or_404(_own(request).select_related("conversation"), pk=entry_id)
+    entry = ledger.choose(row.conversation, row.pk, state=request.POST.get("state", ""))
+    entry.conversation = row.conversation
+    return render(request, "conversations/_remembered.html", {"entry": entry, "is_new": True})
+
+
+@member
+@never_cache
+@require_GET
+def export_remembered(request: Request) -> HttpResponse:
+    """All entries as a JSON file, each with its chat."""
+    rows = _own(request).select_related("conversation").order_by("said_at", "pk")
+    entries = [
+        entry_json(row) | {"conversation": {"id": str(row.conversation_id), "title": row.conversation.title}}
+        for row in rows.iterator(chunk_size=500)
+    ]
+    response = HttpResponse(json.dumps(entries, ensure_ascii=False, indent=2), content_type="application/json")
+    response["Content-Disposition"] = 'attachment; filename="chatsite-memory.json"'
+    return response
+
+
+def _own(request: Request) -> QuerySet[LedgerEntry]:
+    """The entries of the person's chats, without those in the trash."""
+    return LedgerEntry.objects.filter(conversation__in=own_conversations(request.user), is_withdrawn=False)
+
+
+def _matching(request: Request, query: str) -> QuerySet[LedgerEntry]:
+    rows = _own(request)
+    for word in query.split():
+        rows = rows.filter(Q(text__icontains=word) | Q(conversation__title__icontains=word))
+    return rows
+
+
+def _of(rows: QuerySet[LedgerEntry], shown: str) -> QuerySet[LedgerEntry]:
+    return rows.filter(state__in=STATES[shown][1])
+
+
+def _counted(rows: QuerySet[LedgerEntry]) -> list[tuple[str, str, int]]:
+    """(name, label, number of entries) of each list."""
+    counts = dict(rows.order_by().values_list("state").annotate(count=Count("pk")))
+    return [(name, label, sum(counts.get(state, 0) for state in states)) for name, (label, states) in STATES.items()]
