@@ -14,7 +14,7 @@ PATH = re.compile(r"`((?:chatsite|conversations|compression|docs|tests|benchmark
 NAMED = re.compile(r"`(\w+)` in\s+`((?:conversations|compression)/[\w./]+\.py)`")
 
 
-@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_every_file_and_function_that_is_named_is_there(name: str) -> None:
     text = (ROOT / name).read_text()
     named = PATH.findall(text)

@@ -174,6 +174,7 @@ def test_openings_are_counted_but_not_those_of_the_owner(user: User, filled: Con
     assert Link.objects.get().opened == 0
     page(address)
     page(address)
+    page(f"{address}?before={timezone.now().isoformat().replace('+', '%2B')}")  # another page of the same opening
     assert Link.objects.get().opened == 2
     assert "Opened 2 times" in words(Pages(user).get("link", filled.pk))
 

@@ -62,7 +62,7 @@ def preview(request: Request, pk: UUID) -> HttpResponse:
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """The public page of a link. Search engines are asked to leave it out, and it tells no other site its address."""
     found = links.found(token)
-    if request.user.pk != found.conversation.owner_id:
+    if "before" not in request.GET and request.user.pk != found.conversation.owner_id:
         links.count_opening(found)
     try:
         return _page(request, found)
