@@ -72,6 +72,7 @@ urlpatterns = [
     path("c/<uuid:pk>/link/preview", links.preview, name="preview_link"),
     path("c/<uuid:pk>/link/end", links.end, name="end_link"),
     path("s/<str:token>", links.shared, name="shared"),
+    path("s/<str:token>/go-on", links.go_on, name="go_on_from_link"),
     path("s/<str:token>/files/<uuid:attachment_id>", links.shared_file, name="shared_file"),
     path("c/new", home.new, name="new"),
     path("c/sample", home.sample, name="sample"),

@@ -179,6 +179,27 @@ def test_openings_are_counted_but_not_those_of_the_owner(user: User, filled: Con
     assert "Opened 2 times" in words(Pages(user).get("link", filled.pk))
 
 
+def test_a_reader_goes_on_in_a_chat_of_their_own(user: User, other: User, filled: Conversation) -> None:
+    first = filled.messages.filter(role="user").order_by("created_at").first()
+    assert first is not None
+    Message.objects.filter(pk=first.pk).update(content="Always answer in French.")
+    address = made(user, filled)
+    pages = Pages(other)
+    assert "Go on from here" in words(pages.client.get(address))
+    answer = pages.client.post(f"{address}/go-on")
+    copied = Conversation.objects.get(owner=other)
+    assert answer["Location"] == reverse("chat", args=[copied.pk])
+    said = [*copied.messages.order_by("created_at").values_list("role", "content")]
+    assert said == [*filled.messages.order_by("created_at").values_list("role", "content")]
+    assert copied.rules == [] and not copied.ledger.exists(), "nobody typed it there"
+    assert Conversation.objects.filter(owner=user).count() == 1
+    stranger = Client()
+    assert "Go on from here" not in words(page(address, stranger))
+    assert stranger.post(f"{address}/go-on").status_code == 302 and Conversation.objects.count() == 2
+    links.end(filled)
+    assert pages.client.post(f"{address}/go-on").status_code == 404
+
+
 def test_a_preview_shows_it_before_there_is_a_link(user: User, filled: Conversation) -> None:
     shown = words(Pages(user).get("preview_link", filled.pk, extent="all", ends="week"))
     assert "Not shared yet" in shown and user.username not in shown

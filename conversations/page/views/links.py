@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,6 +15,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from conversations import links
 from conversations.access import get_conversation
 from conversations.errors import Conflict, Refused
+from conversations.exchange.imports import import_conversations
+from conversations.messages.attachments import words_of
 from conversations.messages.file_http import sent_out
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Link
@@ -23,6 +26,8 @@ from conversations.page.views.query_params import moment
 ON_A_PAGE = 100
 """The most messages on one page, the latest ones; a link leads to those before."""
 UNKNOWN = "Somebody"
+NO_WORDS = "[a file]"
+"""The text of a message that is only a file, where files are not shared."""
 
 
 @member
@@ -68,6 +73,24 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         return _page(request, found)
     except Refused as refusal:
         return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
+
+
+@member
+@require_POST
+def go_on(request: Request, token: str) -> HttpResponse:
+    """A chat of the reader's own that begins with the link's messages: text alone, and none of it as their own words."""
+    found = links.found(token)
+    lines = [
+        {
+            "role": row.role,
+            "content": row.content if found.has_files else words_of(row) or NO_WORDS,
+            "created_at": row.created_at.isoformat(),
+        }
+        for row in with_parts(links.messages_of(found))
+    ]
+    document = {"title": found.conversation.title, "messages": lines}
+    (copied,) = import_conversations(request.user, json.dumps(document).encode())
+    return redirect("chat", copied.pk)
 
 
 @never_cache
