@@ -78,7 +78,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
 @member
 @require_POST
 def go_on(request: Request, token: str) -> HttpResponse:
-    """A chat of the reader's own that begins with the link's messages: text alone, and none of it as their own words."""
+    """A chat of the reader that begins with the messages of the link: text alone, and none of it as their own words."""
     found = links.found(token)
     lines = [
         {
