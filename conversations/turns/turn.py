@@ -130,7 +130,7 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     try:
         held = await retry_on_database_error(partial(take, reply_id, running.token))
     except asyncio.CancelledError:
-        await asyncio.shield(_not_taken_up(running))
+        await _to_its_end(asyncio.ensure_future(_not_taken_up(running)))
         raise
     except Exception:
         leave(running)
@@ -148,8 +148,12 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
 async def _not_taken_up(running: Running) -> None:
     """End a reply that a person stopped before its first statement, or hand it back as this worker stops."""
     if running.stopping:
-        await sync_to_async(reply_lease.ask_to_stop)(running.conversation_id)  # another worker may hold the reply
-        await _end(running, Status.STOPPED, "")
+        asking = partial(reply_lease.ask_to_stop, running.conversation_id)  # another worker may hold the reply
+        try:
+            await retry_on_database_error(asking)
+            await _end(running, Status.STOPPED, "")
+        finally:
+            leave(running)
     else:
         leave(running)
         await replies.hand_back(running.conversation_id, running.reply_id, running.token)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 
 from compression.core import pipeline
@@ -281,6 +281,29 @@ async def test_stop_right_behind_the_check_of_a_reply_that_is_taken_up(filled: C
     await closed(chat.llm)
     assert not chat.llm.chats
     await assert_nothing_has_changed(chat)
+
+
+async def test_a_stop_is_noted_again_where_the_database_was_busy(filled: Conversation, chat: Chat) -> None:
+    """The reply would else stay the running one of its conversation for as long as the process lives."""
+    await thinking(chat)
+    stopped: list[bool] = []
+    failed: list[str] = []
+
+    def press(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if stopped == [True] and not failed and sql.startswith('UPDATE "conversations_message" SET "stopping_at"'):
+            failed.append(sql)
+            raise OperationalError("database is locked")
+        result = execute(sql, params, many, context)
+        if sql.startswith('SELECT "conversations_message"."stopping_at"') and not stopped:
+            stopped.append(False)
+            stopped[0] = stop.stop(filled)
+        return result
+
+    async with through(press):
+        begun = await chat.send("what was port 3?")
+        reply = await chat.ended(begun.reply.pk)
+        await chat.idle()
+    assert (stopped, len(failed), reply.status) == ([True], 1, "stopped")
 
 
 async def test_stop_leaves_a_compaction_alone_that_no_reply_waits_for(filled: Conversation, chat: Chat) -> None:
