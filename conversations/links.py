@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
@@ -75,10 +74,8 @@ def make(conversation: Conversation, choices: Choices) -> Link:
     """Store a link in place of an earlier one, whose address ends. Raises Conflict; NotFound where links are off."""
     require_allowed()
     link = unsaved(conversation, choices)
-    with transaction.atomic():
-        Link.objects.filter(conversation=conversation).delete()
-        link.save()
-    return link
+    fields = {one.name: getattr(link, one.name) for one in Link._meta.fields if one.name not in ("id", "conversation")}
+    return Link.objects.update_or_create(conversation=conversation, defaults=fields)[0]
 
 
 def require_allowed() -> None:
@@ -118,7 +115,7 @@ def count_opening(link: Link) -> None:
 
 def messages_of(link: Link) -> QuerySet[Message]:
     """The messages that a link shows, in order: those that stood there when it was made."""
-    stood = Q(replaced_by=None) | Q(replaced_by__created_at__gt=link.up_to)
+    stood = Q(replaced_by=None) | Q(replaced_by__created_at__gt=link.created_at)
     rows = Message.objects.filter(
         stood, _told(), conversation=link.conversation_id, created_at__gte=link.since, created_at__lte=link.up_to
     )

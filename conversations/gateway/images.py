@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 from conversations.gateway.messages import Raw
@@ -37,20 +38,13 @@ def are_too_large(status: int, complaint: str) -> bool:
 
 def without_oldest(messages: list[Raw]) -> list[Raw]:
     """The messages with the older half of their images, at least one, as text; the same object if there are none."""
-    copied = [_copied(message) for message in messages]
+    copied = deepcopy(messages)
     places = [place for message in copied for place in _images(message.get("content"))]
     if not places:
         return messages
     for content, at, name in places[: -(-len(places) // 2)]:
         content[at] = {"type": "text", "text": name}
     return copied
-
-
-def _copied(value: Any) -> Any:
-    """A copy whose lists and objects are its own; their strings are shared."""
-    if isinstance(value, dict):
-        return {name: _copied(one) for name, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
 def _images(content: Any) -> Iterator[Place]:

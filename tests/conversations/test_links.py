@@ -200,6 +200,20 @@ def test_a_reader_goes_on_in_a_chat_of_their_own(user: User, other: User, filled
     assert pages.client.post(f"{address}/go-on").status_code == 404
 
 
+def test_odd_addresses_lead_nowhere(user: User, filled: Conversation) -> None:
+    made(user, filled)
+    for odd in ("%00", "x", "a" * 500, "%F0%9F%98%80", ".."):
+        assert page(f"/s/{odd}").status_code == 404
+
+
+def test_a_new_link_takes_the_place_of_the_one_before(user: User, filled: Conversation) -> None:
+    first = made(user, filled)
+    page(first)
+    second = made(user, filled, extent="answer")
+    (link,) = Link.objects.all()
+    assert second.endswith(link.token) and first != second and (link.opened, link.opened_at) == (0, None)
+
+
 def test_a_preview_shows_it_before_there_is_a_link(user: User, filled: Conversation) -> None:
     shown = words(Pages(user).get("preview_link", filled.pk, extent="all", ends="week"))
     assert "Not shared yet" in shown and user.username not in shown

@@ -11,6 +11,7 @@ from compression.core.text.statements import statements_of
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from tests.core.conversations import turn
+from tests.growth import growth, repeated
 
 BUILD = [f"step 8 file_{n}.py compiled in {n * 11 % 97} ms, unit {n * 7} of module_{n % 9}" for n in range(60)]
 NUMBERS = [str(n) for n in range(1_000, 1_060)]
@@ -45,6 +46,15 @@ def test_a_row_that_was_cut_off_belongs_to_its_listing() -> None:
     for cut in ("step 8 file_61.py compiled in 3 ms, u…", "step 8 … [truncated]"):
         assert without_listings("\n".join([*BUILD, cut])) == ""
     assert without_listings("\n".join([*BUILD, "Error 7 in …"])) == "Error 7 in …"
+
+
+@pytest.mark.parametrize("piece", [".", "/", "a.", "-", " ", "1", "…", "-rwxrwxrwx "])
+def test_long_lines_take_time_in_proportion(piece: str) -> None:
+    def tried(text: str) -> None:
+        without_listings(text)
+        shortened_listings(f"{text} x")
+
+    assert growth(tried, repeated(piece), largest=200_000).is_linear
 
 
 def test_few_rows_and_rows_of_words_stay() -> None:

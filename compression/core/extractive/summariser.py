@@ -95,9 +95,10 @@ def extract(
 
 def _distinct(notes: Sequence[Note]) -> list[Note]:
     """The notes of summaries one after the other, without what an earlier one of them says in the same words."""
-    return list({(note.phrase.section, note.speaker, note.phrase.text): note for note in reversed(notes)}.values())[
-        ::-1
-    ]
+    first: dict[tuple[str, str, str], Note] = {}
+    for note in notes:
+        first.setdefault((note.phrase.section, note.speaker, note.phrase.text), note)
+    return list(first.values())
 
 
 def _bare(text: str) -> str:

@@ -15,7 +15,7 @@ LEAST_ROWS = 12
 """The lines of a run that is a listing. Fewer may be read one by one, such as the ports of ten services."""
 
 _NUMBER = re.compile(r"[0-9]+")
-_PATH_ALONE = re.compile(r"\s*(?:[-dl][-rwxsStT]{9}\s.*|[\w@.~+-]*[/.][\w@./~+-]*)\s*")
+_PATH_ALONE = re.compile(r"\s*+(?:[-dl][-rwxsStT]{9}\s.*|[\w@~+-]*+[/.][\w@./~+-]*+\s*+)")
 """A line of `ls -l`, or one with a path and nothing else."""
 
 

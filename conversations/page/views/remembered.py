@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from uuid import UUID
 
+from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -15,7 +16,6 @@ from conversations.access import own_conversations
 from conversations.context import ledger
 from conversations.models import LedgerEntry
 from conversations.page.views.guard import Request, member
-from conversations.page.views.query_params import moment
 from conversations.page.views.sidebar import sidebar
 from conversations.runtime.payloads import entry_json
 
@@ -38,18 +38,15 @@ def remembered(request: Request) -> HttpResponse:
     """The entries of one list, the latest first, with those that contain the words of a search."""
     shown = request.GET.get("state", "")
     shown = shown if shown in STATES else "in_force"
-    query = request.GET.get("q", "").strip()[:MAX_QUERY_CHARS]
+    query = request.GET.get("q", "").replace("\0", "").strip()[:MAX_QUERY_CHARS]
     rows = _matching(request, query)
-    listed, before = _of(rows, shown).select_related("conversation__project"), moment(request.GET, "before")
-    listed = listed.filter(said_at__lt=before) if before else listed
-    latest = list(listed.order_by("-said_at", "-pk")[: ON_A_PAGE + 1])
+    listed = rows.filter(state__in=STATES[shown][1]).select_related("conversation__project")
     context = {
         "sidebar": sidebar(request.user),
         "shown": shown,
         "query": query,
         "lists": _counted(rows),
-        "entries": latest[:ON_A_PAGE],
-        "more": latest[ON_A_PAGE - 1].said_at if len(latest) > ON_A_PAGE else None,
+        "page": Paginator(listed.order_by("-said_at", "-pk"), ON_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "conversations/remembered.html", context)
 
@@ -89,10 +86,6 @@ def _matching(request: Request, query: str) -> QuerySet[LedgerEntry]:
     for word in query.split():
         rows = rows.filter(Q(text__icontains=word) | Q(conversation__title__icontains=word))
     return rows
-
-
-def _of(rows: QuerySet[LedgerEntry], shown: str) -> QuerySet[LedgerEntry]:
-    return rows.filter(state__in=STATES[shown][1])
 
 
 def _counted(rows: QuerySet[LedgerEntry]) -> list[tuple[str, str, int]]:
