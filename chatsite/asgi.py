@@ -112,4 +112,6 @@ def _kind_of(method: str, path: str) -> Kind:
         return Kind.SIGN_IN
     if method == "POST" and path.endswith(FILES):
         return Kind.FILE
-    return Kind.CALL if path.startswith((API, GATEWAY)) else Kind.PAGE
+    if path.startswith(GATEWAY):
+        return Kind.GATEWAY
+    return Kind.CALL if path.startswith(API) else Kind.PAGE

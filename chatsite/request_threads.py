@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
 from typing import Any
@@ -23,6 +23,8 @@ MAX_IDLE_THREADS = 8
 """The most idle threads that are kept for later requests."""
 PAGES_AT_ONCE = 8
 """The most pages that are made at a time: more would wait for each other at each row read, and take longer."""
+PARSED_AT_ONCE = 2
+"""The most calls of the gateway that are parsed at a time, each for some milliseconds: threads share one interpreter."""
 FILES_AT_ONCE = 8
 """The most uploads and imports at a time; they have places of their own, so that pages do not wait for them."""
 PAGES_WAITING = 1_000
@@ -43,6 +45,8 @@ class Kind(Enum):
     """A page or a part of one, which never waits for a model."""
     CALL = "call"
     """A call of the API or the gateway, which may wait for a model as long as a reply takes."""
+    GATEWAY = "gateway"
+    """A call of the gateway, which gives up its thread once it is parsed."""
     FILE = "file"
     """A request with a file, which waits for its turn to be parsed."""
     SIGN_IN = "sign-in"
@@ -52,6 +56,7 @@ class Kind(Enum):
 _places = {
     Kind.PAGE: Places(waiting=PAGES_WAITING),
     Kind.CALL: Places(),
+    Kind.GATEWAY: Places(waiting=PAGES_WAITING),
     Kind.FILE: Places(),
     Kind.SIGN_IN: Places(waiting=SIGN_INS_WAITING),
 }
@@ -61,18 +66,38 @@ _at_work: set[RequestThread] = set()
 
 def _at_once(kind: Kind) -> int:
     """The number of places for a kind of requests."""
-    limits = {Kind.PAGE: PAGES_AT_ONCE, Kind.FILE: FILES_AT_ONCE, Kind.SIGN_IN: SIGN_INS_AT_ONCE}
+    limits = {Kind.PAGE: PAGES_AT_ONCE, Kind.GATEWAY: PARSED_AT_ONCE, Kind.FILE: FILES_AT_ONCE, Kind.SIGN_IN: SIGN_INS_AT_ONCE}
     return limits.get(kind, settings.MAX_REQUESTS)
 
 
-class RequestThread:
-    """A thread for the synchronous parts of one request: an idle one, or a new one.
+class OneThread(Executor):
+    """Executor with one thread, taken at the first work: an idle one, or a new one.
 
-    The request has it before it takes a place, so that a body that is still arriving needs no place.
+    A request that waits for its place has none, so that the next one finds the thread of the one before.
+    """
+
+    thread: ThreadPoolExecutor | None = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if self.thread is None:
+            self.thread = _idle_thread() or ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
+        return self.thread.submit(fn, *args, **kwargs)
+
+
+def _idle_thread() -> ThreadPoolExecutor | None:
+    with suppress(IndexError):  # threads return themselves at any time
+        return _idle.pop()
+    return None
+
+
+class RequestThread:
+    """The thread for the synchronous parts of one request, and its place.
+
+    A body that is still arriving needs no place: the request takes it afterwards.
     """
 
     def __init__(self, kind: Kind, who: Requester = NOBODY) -> None:
-        self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
+        self.executor = OneThread()
         self._kind, self.who = kind, who
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
@@ -100,8 +125,7 @@ class RequestThread:
             return
         self.is_gone = True
         await self.context.__aexit__(None, None, None)
-        # Return the thread only after the request's remaining work, so that no other request waits for it.
-        self.executor.submit(self.put_back)
+        self.end()
 
     def after(self, work: Callable[[], Any]) -> None:
         """Call `work` once the thread has finished the request's remaining work."""
@@ -113,13 +137,21 @@ class RequestThread:
     def put_back(self) -> None:
         """Return the thread to the idle ones, or end it, and give up the place; the request's last work in it."""
         _at_work.discard(self)
-        if len(_idle) < MAX_IDLE_THREADS:
-            _idle.append(self.executor)
-        else:
+        thread = self.executor.thread
+        if thread and len(_idle) < MAX_IDLE_THREADS:
+            _idle.append(thread)
+        elif thread:
             connections.close_all()
-            self.executor.shutdown(wait=False)
+            thread.shutdown(wait=False)
         if self._is_taken:
             _places[self._kind].leave(self.who)
+
+    def end(self) -> None:
+        """Return the thread after the request's remaining work, so that no other request waits for it."""
+        if self.executor.thread:
+            self.executor.submit(self.put_back)
+        else:
+            self.put_back()
 
 
 @asynccontextmanager
@@ -132,7 +164,7 @@ async def request_thread(kind: Kind = Kind.PAGE, who: Requester = NOBODY) -> Asy
     finally:
         # A cancelled request may have left work in its thread: return the thread only after it.
         if not thread.is_gone:
-            thread.executor.submit(thread.put_back)
+            thread.end()
 
 
 async def wait_for_threads() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from chatsite.fair_places import Full, Places, Requester, requester
+from chatsite.request_threads import PARSED_AT_ONCE, Kind, request_thread
 
 MOST = 8
 
@@ -101,3 +104,15 @@ def test_a_person_is_known_by_session_or_key_else_by_address(headers: list[tuple
     who = requester(headers, "10.0.0.1")
     assert (who.person == who.address == "10.0.0.1") is same
     assert "abc" not in who.person and "cs_123" not in who.person
+
+
+async def test_many_calls_of_the_gateway_are_parsed_by_few_threads() -> None:
+    async def parsed(turn: int) -> int:
+        async with request_thread(Kind.GATEWAY, person(f"{turn}")) as thread:
+            await thread.take()
+            used = await sync_to_async(threading.get_ident)()
+            await thread.let_go()
+            return used
+
+    used = await asyncio.gather(*(parsed(turn) for turn in range(30)))
+    assert len(set(used)) <= PARSED_AT_ONCE
