@@ -24,7 +24,7 @@ MAX_IDLE_THREADS = 8
 PAGES_AT_ONCE = 8
 """The most pages that are made at a time: more would wait for each other at each row read, and take longer."""
 PARSED_AT_ONCE = 2
-"""The most calls of the gateway that are parsed at a time, each for some milliseconds: threads share one interpreter."""
+"""The most calls of the gateway that are parsed at a time: threads share one interpreter, and more only disturb it."""
 FILES_AT_ONCE = 8
 """The most uploads and imports at a time; they have places of their own, so that pages do not wait for them."""
 PAGES_WAITING = 1_000
@@ -53,6 +53,13 @@ class Kind(Enum):
     """A request with a password to hash."""
 
 
+LIMITS = {
+    Kind.PAGE: PAGES_AT_ONCE,
+    Kind.GATEWAY: PARSED_AT_ONCE,
+    Kind.FILE: FILES_AT_ONCE,
+    Kind.SIGN_IN: SIGN_INS_AT_ONCE,
+}
+"""The number of places by kind; calls have MAX_REQUESTS."""
 _places = {
     Kind.PAGE: Places(waiting=PAGES_WAITING),
     Kind.CALL: Places(),
@@ -66,8 +73,7 @@ _at_work: set[RequestThread] = set()
 
 def _at_once(kind: Kind) -> int:
     """The number of places for a kind of requests."""
-    limits = {Kind.PAGE: PAGES_AT_ONCE, Kind.GATEWAY: PARSED_AT_ONCE, Kind.FILE: FILES_AT_ONCE, Kind.SIGN_IN: SIGN_INS_AT_ONCE}
-    return limits.get(kind, settings.MAX_REQUESTS)
+    return LIMITS.get(kind, settings.MAX_REQUESTS)
 
 
 class OneThread(Executor):

@@ -54,7 +54,7 @@ def parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayReque
         text = request.body.decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
-    return parse_request(text, protocol)
+    return parse_request(text, protocol, owner_id=call.owner_id)
 
 
 def signed_in(request: HttpRequest, call: Call) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
@@ -48,7 +50,7 @@ async def forwarded(
     if state and history_tools.are_offered(asked, state, call):
         return await _searched(asked, body, state, call, protocol)
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
-    of = Asked(asked.given, call.before if state else None, call.before, identity_of(asked.profile))
+    of = replace(_asked(asked, call), tokens=call.before if state else None)
     telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider)
@@ -72,7 +74,7 @@ async def _searched(
     completion = await history_tools.answer(asked, body, state, call)
     call.answered()
     record_later(call)
-    of = Asked(asked.given, call.before, call.before, identity_of(asked.profile))
+    of = _asked(asked, call)
     if protocol is not CHAT:
         return await _whole(json.dumps(completion).encode(), of, call, protocol, is_stream=asked.is_stream)
     told = COMPACTED_CHAT.whole(completion, of) if COMPACTED_CHAT.whole else completion
@@ -80,6 +82,15 @@ async def _searched(
         return JsonResponse(told, headers=call.headers)
     events = history_tools.as_chunks(told, with_usage=asked.wants_usage)
     return HttpResponse(events, content_type=EVENT_STREAM, headers=call.headers)
+
+
+def _asked(asked: GatewayRequest, call: Call) -> Asked:
+    async def hold(answer: Json) -> None:
+        if asked.protocol.hold:
+            with suppress(DatabaseError, InterfaceError):  # a later request that names it is refused, this one is not
+                await sync_to_async(asked.protocol.hold)(call.owner_id, asked.own, answer)
+
+    return Asked(asked.given, call.before, call.before, identity_of(asked.profile), hold)
 
 
 async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:
@@ -129,4 +140,6 @@ async def _whole(content: bytes, of: Asked, call: Call, protocol: Protocol, *, i
     if is_stream:
         said = "".join([event async for event in protocol.events(streamed(completion), of)])
         return HttpResponse(said, content_type=EVENT_STREAM, headers=call.headers)
-    return JsonResponse(protocol.whole(completion, of), headers=call.headers)
+    answer = protocol.whole(completion, of)
+    await of.hold(answer)
+    return JsonResponse(answer, headers=call.headers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,18 +19,24 @@ Events = AsyncGenerator[str]
 """Events of a stream, each as the text that is sent."""
 
 
+async def _hold_nothing(answer: Json) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The request of an answer, as the caller sent it, and the `tokens` of that.
 
     `tokens` is None where the provider was asked exactly that, so that its own figure holds; `counted` is our own
     count, for providers that report none. `model` is the model that answers, as the seals of its thoughts name it.
+    `hold` holds the answer for later requests.
     """
 
     body: Json
     tokens: int | None = None
     counted: int = 0
     model: str = ""
+    hold: Callable[[Json], Awaitable[None]] = _hold_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,10 @@ class Protocol:
     statuses: Mapping[str, int] = field(default_factory=dict)
     known: frozenset[str] | None = None
     """The fields of its requests; None: those that `options` names."""
+    completed: Callable[[Json, int], Json] = lambda body, owner_id: body
+    """The request of a person with all that it names of earlier ones; raises Invalid."""
+    hold: Callable[[int, Json, Json], None] | None = None
+    """Holds an answer to a person's request, so that later ones may name it."""
     ping: str = ": ping\n\n"
     """The text that is sent in a silence of a stream: a comment, or an event that clients leave out."""
 

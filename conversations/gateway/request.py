@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -40,8 +40,8 @@ _UNSTORABLE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 
 @dataclass(frozen=True, slots=True)
 class GatewayRequest:
-    """A parsed call. `given` is the caller's body, and `body` the chat completion that it asks for, without options
-    that only ask for the default.
+    """A parsed call. `own` is the caller's body, and `given` the same with the items that it names of earlier calls.
+    `body` is the chat completion that it asks for, without options that only ask for the default.
     """
 
     given: dict[str, Any]
@@ -51,6 +51,7 @@ class GatewayRequest:
     window: Window
     policy: Policy
     protocol: Protocol = CHAT
+    own: dict[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     """The caller's options that are not forwarded."""
 
@@ -107,8 +108,8 @@ class GatewayRequest:
         return self.history.fixed_tokens + state.tokens + sent
 
 
-def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
-    """The call in a body. Raises Invalid, naming the field, or NotFound for an unknown model."""
+def parse_request(text: str, protocol: Protocol = CHAT, *, owner_id: int = 0) -> GatewayRequest:
+    """The call of a person in a body. Raises Invalid, naming the field, or NotFound for an unknown model."""
     given = parse_json(text)
     if not isinstance(given, dict):
         raise Invalid("body: must be a JSON object.", field="body")
@@ -117,7 +118,8 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     profile = model_of(given["model"]) if given.get("model") is not None else _default()
     given = {"model": profile.name} | {name: one for name, one in given.items() if name != "model" or one is not None}
     is_storable = _UNSTORABLE.search(text) is None
-    given = given if is_storable else without_surrogates(given)
+    own = given if is_storable else without_surrogates(given)
+    given = protocol.completed(own, owner_id)
     dropped = left_out(given, protocol.known)
     body = protocol.read(given, profile)
     body |= {"messages": with_texts(body.get("messages"), profile)}
@@ -127,7 +129,7 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
     window = _window(profile, forwarded) if protocol.reserves_limit else profile.usable_window
-    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, dropped)
+    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, own, dropped)
 
 
 def models() -> list[ModelProfile]:

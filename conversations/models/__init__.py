@@ -5,6 +5,7 @@ from conversations.models.conversation import Conversation
 from conversations.models.errand import Errand
 from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
+from conversations.models.held_response import HeldResponse
 from conversations.models.ledger_entry import LedgerEntry
 from conversations.models.link import Link
 from conversations.models.message import Message, ToolCall
@@ -26,6 +27,7 @@ __all__ = [
     "Folding",
     "GatewayCall",
     "Goal",
+    "HeldResponse",
     "LedgerEntry",
     "Link",
     "Message",

@@ -19,7 +19,7 @@ from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations.context import message_index
 from conversations.llm import profiles, windows
-from conversations.models import Attachment, Errand, Folding, GatewayCall
+from conversations.models import Attachment, Errand, Folding, GatewayCall, HeldResponse
 from conversations.runtime import database, queue
 from conversations.turns import conversations, recovery
 
@@ -76,6 +76,7 @@ def tidy() -> None:
     for figures in (GatewayCall, Errand):
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
+    HeldResponse.objects.filter(used_at__lt=timezone.now() - HeldResponse.KEPT).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
     conversations.purge()
     message_index.heal()

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -41,6 +42,7 @@ from conversations.models import (
     Errand,
     Folding,
     GatewayCall,
+    HeldResponse,
     Link,
     Message,
     ModelProfile,
@@ -108,6 +110,7 @@ def people(user: User, conversation: Conversation) -> None:
     conversation.project = Project.objects.create(owner=user, name="Ports", instructions="Times are UTC.")
     conversation.save(update_fields=["project"])
     Link.objects.create(conversation=conversation, since=START, up_to=START, opened=2)
+    HeldResponse.objects.create(id=uuid4(), owner=user, before=[], input="[]", output="[]")
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
     Attachment.objects.create(
         owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",

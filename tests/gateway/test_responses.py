@@ -191,7 +191,6 @@ BAD = {
               {"input": [{"type": "compaction", "encrypted_content": "chatsite1.!"}]},
               {"input": [{"type": "compaction", "encrypted_content": "chatsite1.W10="}]}],
     "instructions": [{"instructions": 3}],
-    "previous_response_id": [{"previous_response_id": "resp_1"}],
     "max_output_tokens": [{"max_output_tokens": "9"}, {"max_output_tokens": 0}],
     "tools": [{"tools": 3}, {"tools": [3]}, {"tools": [{"type": "function"}]}],
     "tool_choice": [{"tools": [WEATHER], "tool_choice": 3}, {"tools": [WEATHER], "tool_choice": {"type": "function"}}],

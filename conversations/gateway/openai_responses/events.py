@@ -9,6 +9,7 @@ from conversations.gateway.chunks import Piece, Reading, event
 from conversations.gateway.openai_responses.reply import (
     Naming,
     ended,
+    item_id,
     message_item,
     new_id,
     reasoning_item,
@@ -29,8 +30,11 @@ async def events(chunks: Events, asked: Asked) -> Events:
         async for piece in pieces:
             for written in writing.take(piece):
                 yield written
-    for written in writing.end(reading):
+    for written in writing.close():
         yield written
+    made = writing.made(reading)
+    await asked.hold(made)
+    yield writing.last(made)
 
 
 def broken(error: Json) -> str:
@@ -63,31 +67,33 @@ class _Writing:
         """The events of a piece."""
         key = f"call {piece.call.index}" if piece.call else piece.kind
         if key != self._open:
-            yield from self._close()
+            yield from self.close()
             yield from self._start(key, piece)
         self._said.append(piece.text)
         if piece.text and (name := DELTAS.get(self._item["type"])):
             yield self._in_item(name, delta=piece.text, **self._part())
 
-    def end(self, reading: Reading) -> Iterator[str]:
-        yield from self._close()
-        made = ended(self._id, self._asked, self._output, reading.reason, reading.usage)
-        yield self._event(f"response.{made['status']}", response=made)
+    def made(self, reading: Reading) -> Json:
+        """The whole response."""
+        return ended(self._id, self._asked, self._output, reading.reason, reading.usage)
+
+    def last(self, made: Json) -> str:
+        return self._event(f"response.{made['status']}", response=made)
 
     def _start(self, key: str, piece: Piece) -> Iterator[str]:
         self._open, self._said = key, []
         if call := piece.call:
-            self._item = self._naming.call_item(new_id("fc"), call.id, call.name, "", "in_progress")
+            self._item = self._naming.call_item(self._item_id("fc"), call.id, call.name, "", "in_progress")
             self._name = call.name
         elif piece.kind == "thought":
-            self._item = reasoning_item(new_id("rs"), "") | {"summary": []}
+            self._item = reasoning_item(self._item_id("rs"), "") | {"summary": []}
         else:
-            self._item = message_item(new_id("msg"), "", "in_progress") | {"content": []}
+            self._item = message_item(self._item_id("msg"), "", "in_progress") | {"content": []}
         yield self._event("response.output_item.added", output_index=len(self._output), item=self._item)
         if added := PARTS.get(self._item["type"]):
             yield self._in_item(f"{added}.added", part=self._part_of(""), **self._part())
 
-    def _close(self) -> Iterator[str]:
+    def close(self) -> Iterator[str]:
         """End the open item: its text, its part and itself."""
         if not self._open:
             return
@@ -111,6 +117,9 @@ class _Writing:
         yield self._event("response.output_item.done", output_index=len(self._output), item=item)
         self._output.append(item)
         self._open = ""
+
+    def _item_id(self, kind: str) -> str:
+        return item_id(kind, self._id, len(self._output))
 
     def _part(self) -> Json:
         """The place of the only part of the open item, by the name that its events have for it."""

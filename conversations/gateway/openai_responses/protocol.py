@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversations.gateway.openai_responses import events, reply, request
+from conversations.gateway.openai_responses import events, held, reply, request
 from conversations.gateway.protocol import Protocol, chat_error
 
 RESPONSES = Protocol(
@@ -12,6 +12,8 @@ RESPONSES = Protocol(
     whole=reply.whole,
     events=events.events,
     known=request.KNOWN,
+    completed=held.completed,
+    hold=held.hold,
     # Codex asks five times more after any other status.
     statuses={"context_too_large": 400},
 )

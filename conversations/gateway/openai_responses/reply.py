@@ -17,15 +17,16 @@ ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p
 
 def whole(completion: Json, asked: Asked) -> Json:
     """The response of a chat completion."""
-    reading, naming, output = Reading(), Naming(asked.body), list[Json]()
+    id, reading, naming, output = new_id("resp"), Reading(), Naming(asked.body), list[Json]()
     for piece in reading.whole(completion):
         if piece.kind == "thought":
-            output.append(reasoning_item(new_id("rs"), piece.text, sealed(reading.thoughts, asked.model)))
+            seal = sealed(reading.thoughts, asked.model)
+            output.append(reasoning_item(item_id("rs", id, len(output)), piece.text, seal))
         elif piece.kind == "text":
-            output.append(message_item(new_id("msg"), piece.text))
+            output.append(message_item(item_id("msg", id, len(output)), piece.text))
         elif call := piece.call:
-            output.append(naming.call_item(new_id("fc"), call.id, call.name, piece.text))
-    return ended(new_id("resp"), asked, output, reading.reason, reading.usage)
+            output.append(naming.call_item(item_id("fc", id, len(output)), call.id, call.name, piece.text))
+    return ended(id, asked, output, reading.reason, reading.usage)
 
 
 class Naming:
@@ -72,8 +73,8 @@ def response(id: str, asked: Asked, status: str, output: list[Json]) -> Json:
         "model": body["model"],
         "output": output,
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
-        "previous_response_id": None,
-        "store": False,
+        "previous_response_id": body.get("previous_response_id"),
+        "store": is_stored(body),
         "tool_choice": body.get("tool_choice") or "auto",
         "tools": body.get("tools") or [],
         "truncation": "disabled",
@@ -108,6 +109,16 @@ def text_part(text: str) -> Json:
 def reasoning_item(id: str, text: str, seal: str = "") -> Json:
     held = {"encrypted_content": seal} if seal else {}
     return {"id": id, "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]} | held
+
+
+def is_stored(body: Json) -> bool:
+    """Whether the response to a request is held for later ones: unless the caller refuses it."""
+    return body.get("store") is not False
+
+
+def item_id(kind: str, response_id: str, place: int) -> str:
+    """The id of an item, which names its response and its place in the output."""
+    return f"{kind}_{response_id.partition('_')[2]}_{place}"
 
 
 def new_id(kind: str) -> str:

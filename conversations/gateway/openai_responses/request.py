@@ -23,16 +23,13 @@ LEFT_OUT = (
 """Fields about what is stored, sent along or kept ready beside the answer: nothing is. All histories are compacted."""
 KNOWN = frozenset((
     *SAME, *AT_OPENAI, *LEFT_OUT, "input", "instructions", "max_output_tokens", "reasoning", "text", "tools",
-    "tool_choice", "service_tier",
+    "tool_choice", "service_tier", "previous_response_id",
 ))  # fmt: skip
-HELD = "previous_response_id: no response is held here; send the whole input, with store false."
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def read(body: Json, profile: ModelProfile) -> Json:
     """The body of a chat completion that asks the same. Raises Invalid, naming the field."""
-    if body.get("previous_response_id") is not None:
-        raise Invalid(HELD, field="previous_response_id")
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read = {name: body[name] for name in (*SAME, *(AT_OPENAI if at_openai else ())) if body.get(name) is not None}
     read["messages"] = [*_instructions(body.get("instructions")), *messages_of(body.get("input"), identity_of(profile))]
