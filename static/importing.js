@@ -17,6 +17,17 @@ const pause = (seconds, signal) => new Promise((resolve) => {
   signal.addEventListener("abort", resolve, { once: true });
 });
 
+// Returns where the first value of a JSON list stands in the beginning of a document: a list, or one in an object, as
+// Grok has it. -1 for another document, undefined where the document has not begun yet.
+const GROK = /^\{\s*"conversations"\s*:\s*\[/;
+const startOfList = (chunk) => {
+  const at = chunk.findIndex((byte) => !SPACE.has(byte));
+  if (at < 0) return undefined;
+  if (chunk[at] === LIST) return at + 1;
+  const inObject = GROK.exec(new TextDecoder().decode(chunk.subarray(at, at + 200)));
+  return inObject ? at + inObject[0].length : -1;
+};
+
 // Yields the values of a JSON list as blobs; of a document that is no list, the whole. A value larger than MOST is null.
 export async function* values(stream, onBytes = () => {}) {
   const reader = stream.getReader();
@@ -44,9 +55,10 @@ export async function* values(stream, onBytes = () => {}) {
         continue;
       }
       if (isList === null) {
-        if (SPACE.has(byte)) continue;
-        isList = byte === LIST;
-        from = isList ? at + 1 : 0;
+        const start = startOfList(chunk);
+        if (start === undefined) break;
+        isList = start >= 0;
+        if (isList) { from = start; at = start - 1; }
         continue;
       }
       if (depth === 0 && (byte === COMMA || byte === END)) {
@@ -114,17 +126,17 @@ const partsOf = async (file) => {
   if (!found.length) throw new Error("The zip file has no conversations.json.");
   return found;
 };
-const firstLetter = async (source) => {
+const isListed = async (source) => {
   const reader = source.stream().getReader(), { value } = await reader.read();
   reader.cancel();
-  return value?.find((byte) => !SPACE.has(byte));
+  return startOfList(value ?? new Uint8Array()) > 0;
 };
 
 const importOne = async (file, result, to) => {
   const sources = await partsOf(file), total = sources.reduce((sum, { size }) => sum + size, 0) || 1;
   let read = 0;
   for (const source of sources) {
-    const isList = await firstLetter(source) === LIST;
+    const isList = await isListed(source);
     let number = 1, blobs = [], size = 0;
     const flush = async () => {
       await sendPart({ file: file.name, number, isList, blobs }, result, to);

@@ -13,6 +13,10 @@ SPACE = re.compile(r"[ \t\n\r]*")
 EMPTY = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*\][ \t\n\r]*")
 
 
+LISTED = "conversations"
+"""The field of a document, as Grok exports it, whose list has the conversations."""
+
+
 class Entry(NamedTuple):
     """A value of a list, or a whole document that is none."""
 
@@ -24,7 +28,11 @@ def entries(text: str) -> Iterator[Entry]:
     """The entries, as strict as `parse_json`, whose Invalid is raised at a fault, after the entries before it."""
     start = _after_space(text, 0)
     if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
-        yield Entry(parse_json(text, most=len(text)), is_listed=False)
+        whole = parse_json(text, most=len(text))
+        if isinstance(whole, dict) and isinstance(whole.get(LISTED), list) and "format" not in whole:
+            yield from (Entry(value, is_listed=True) for value in whole[LISTED])
+        else:
+            yield Entry(whole, is_listed=False)
         return
     at = start
     while at == start or text[at : at + 1] == ",":

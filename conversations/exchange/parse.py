@@ -16,11 +16,21 @@ from conversations.exchange import zip_files
 from conversations.exchange.attachments import pixels_of, require_pixels
 from conversations.exchange.document import Source, Unread
 from conversations.exchange.fields import fault, within
-from conversations.exchange.formats import chatgpt, chatsite, claude, foreign_text, neutral
+from conversations.exchange.formats import (
+    chatgpt,
+    chatsite,
+    claude,
+    foreign_text,
+    gemini,
+    grok,
+    librechat,
+    neutral,
+    open_webui,
+)
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import entries
 
-FORMATS = (chatsite, neutral, chatgpt, claude)
+FORMATS = (chatsite, librechat, neutral, chatgpt, claude, open_webui, grok, gemini)
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.
 MARKS = {
@@ -40,7 +50,7 @@ def sources(payload: bytes) -> Iterator[Source | Unread]:
     """
     parts = zip_files.members(payload) if zip_files.is_zip(payload) else (payload,)
     messages = pixels = 0
-    for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
+    for number, entry in enumerate(gemini.gathered(chain.from_iterable(map(entries, map(_decode, parts))))):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
         place = f"[{number}]" if entry.is_listed else ""

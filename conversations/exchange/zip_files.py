@@ -21,7 +21,12 @@ MAX_BYTES = 100_000_000
 MAX_RATIO = 100
 SMALL = 1_000_000
 """Bytes up to which any ratio of compression is accepted: short and repetitive texts have high ones."""
-WANTED = re.compile(r"(?:.*/)?conversations\.json")
+WANTED = re.compile(
+    r"(?:.{0,1000}/)?(?:conversations|prod-grok-backend)\.json"
+    r"|(?:.{0,1000}/)?(?=[^/]{0,100}Gemini)[^/]{1,200}/[^/]{1,200}\.json"
+)
+"""The files of conversations of ChatGPT, Claude, Grok and, in any language, Gemini (Google Takeout)."""
+UNWANTED = re.compile(r"(?:.{0,1000}/)?(?=[^/]{0,100}Gemini)[^/]{1,200}/[^/]{1,200}\.html")
 SHARD = re.compile(r"(?:.*/)?conversations-\d{1,6}\.json")
 ENCRYPTED = 0x1
 BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
@@ -68,6 +73,8 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
     chosen = [member for member in found if WANTED.fullmatch(member.filename)]
     several = chosen or sorted((one for one in found if SHARD.fullmatch(one.filename)), key=lambda one: one.filename)
     if not several:
+        if any(UNWANTED.fullmatch(member.filename) for member in found):
+            raise fault("file", "Gemini's activity is there as HTML. Ask Google Takeout for JSON: Multiple formats.")
         raise fault("file", "the zip file has no conversations.json.")
     if len(chosen) > 1:
         raise fault("file", f"the zip file has two: {', '.join(one.filename[:100] for one in chosen[:2])}.")

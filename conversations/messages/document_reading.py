@@ -256,7 +256,7 @@ def _epub(data: bytes) -> Read:
 def _of_html(html: bytes | str) -> str:
     from bs4 import BeautifulSoup
 
-    soup = BeautifulSoup(html, "html.parser")
+    soup = BeautifulSoup(html, "lxml")  # "html.parser" takes quadratic time for tags that do not end
     for hidden in soup(["script", "style", "template", "noscript"]):
         hidden.decompose()
     return soup.get_text("\n", strip=True)

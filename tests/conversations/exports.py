@@ -47,3 +47,50 @@ def wrote(uuid: str, sender: str, *blocks: Any, **more: Any) -> dict[str, Any]:
     dates = {"created_at": "2025-01-06T09:00:00Z", "updated_at": "2025-01-06T09:00:00Z"}
     message = {"uuid": uuid, "sender": sender, "text": text, "content": content, "attachments": [], "files": []}
     return message | dates | more
+
+
+def open_webui(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A chat of Open WebUI; the messages have ids, and parents where they name any, else the one before."""
+    tree: dict[str, Any] = {}
+    for message in messages:
+        before = list(tree)[-1] if tree else None
+        tree[message["id"]] = {"parentId": before, "childrenIds": [], "timestamp": 1_736_154_000} | message
+    inner = {"title": "Ports", "models": ["llama3:8b"], "history": {"messages": tree, "currentId": list(tree)[-1]}}
+    chat = inner | more.pop("chat", {})
+    dates = {"created_at": 1_736_154_000, "updated_at": 1_736_154_060}
+    return {"id": "w1", "user_id": "someone else", "title": "Ports", "chat": chat} | dates | more
+
+
+def librechat(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A conversation of LibreChat; each message answers the one before unless it names another parent."""
+    written = []
+    for number, message in enumerate(messages):
+        head = {"messageId": f"m{number}", "parentMessageId": f"m{number - 1}" if number else "0" * 8, "text": ""}
+        dates = {"createdAt": f"2025-01-06T09:0{number}:00.000Z"}
+        written.append(head | dates | {"isCreatedByUser": number % 2 == 0, "sender": "User"} | message)
+    head = {"conversationId": "l1", "endpoint": "openAI", "title": "Ports", "exportAt": "9:00:00 AM", "branches": True}
+    return head | {"options": {"model": "gpt-4.1"}, "messages": written} | more
+
+
+def grok(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A conversation of Grok."""
+    date = {"$date": {"$numberLong": "1736154000000"}}
+    responses = [
+        {"response": {"_id": f"r{number}", "sender": "human" if number % 2 == 0 else "ASSISTANT", "create_time": date}
+         | message, "share_link": None}
+        for number, message in enumerate(messages)
+    ]  # fmt: skip
+    head = {
+        "id": "g1",
+        "title": "Ports",
+        "create_time": "2025-01-06T09:00:00.5Z",
+        "modify_time": "2025-01-06T09:01:00Z",
+    }
+    return {"conversation": head, "responses": responses} | more
+
+
+def gemini(title: str, answer: str, time: str, **more: Any) -> dict[str, Any]:
+    """A prompt with its answer, as Google's Takeout has it."""
+    items = [{"html": answer}] if answer else []
+    head = {"header": "Gemini Apps", "title": title, "titleUrl": "https://gemini.google.com/", "time": time}
+    return head | {"products": ["Gemini Apps"], "safeHtmlItem": items, "activityControls": ["Gemini Apps"]} | more

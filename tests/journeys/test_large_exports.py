@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 import pytest
 from playwright.sync_api import expect
 
-from tests.conversations.exports import chatgpt, told
+from tests.conversations.exports import chatgpt, gemini, grok, librechat, open_webui, told
 from tests.journeys.site import Person
 
 pytestmark = pytest.mark.browser
@@ -82,6 +82,27 @@ def test_a_file_of_40_megabytes_is_cancelled_and_goes_on_and_names_what_it_canno
     expect(named.first).to_contain_text("conversations.json, conversation 121: ")
     expect(named.last).to_contain_text("conversations.json, conversation 122 (Broken): mapping.n0")
     assert [line for line in alice.complaints if "400" not in line] == []
+
+
+def test_the_exports_of_other_sites_come_in_as_they_were_downloaded(alice: Person, tmp_path: Path) -> None:
+    webui, libre = tmp_path / "chat-export-1.json", tmp_path / "librechat.json"
+    webui.write_text(json.dumps([open_webui({"id": "q", "role": "user", "content": "In Open WebUI?"})]))
+    libre.write_text(json.dumps(librechat({"text": "In LibreChat?"}, {"text": "Yes."})))
+    talks = [
+        grok({"message": f"In Grok, {n}? " + "words " * 5_000}) | {"conversation": {"id": f"g{n}"}} for n in range(900)
+    ]
+    with ZipFile(xai := tmp_path / "grok.zip", "w", ZIP_DEFLATED) as archive:  # 27 MB in one object
+        content = json.dumps({"conversations": talks, "projects": [{"a": "]"}], "tasks": []})
+        archive.writestr("ttl/30d/export_data/someone/prod-grok-backend.json", content)
+    with ZipFile(takeout := tmp_path / "takeout.zip", "w") as archive:
+        activities = [gemini(f"Prompted In Gemini, {n}?", "<p>Yes.</p>", f"2025-01-0{9 - n}T09:00:00Z") for n in (1, 2)]
+        archive.writestr("Takeout/Mon activité/Applications Gemini/MonActivité.json", json.dumps(activities))
+        archive.writestr("Takeout/Mon activité/Recherche/MonActivité.json", "[]")
+    chooses(alice, webui, libre, xai, takeout)
+    report = alice.page.locator("#import-report")
+    expect(report).to_contain_text("904 conversations came in, with 907 messages.", timeout=60_000)
+    expect(alice.page.locator("#import-unread li")).to_have_count(0)
+    assert alice.complaints == []
 
 
 def test_a_large_file_without_conversations_is_refused_with_its_reason(alice: Person, tmp_path: Path) -> None:

@@ -48,12 +48,12 @@ def said_in(place: str, message: dict[str, Any], *, model: str = "") -> Said | N
     `model` is the conversation's, for replies that name none. A message of an unknown role counts as a reply that
     begins with the role.
     """
-    metadata = _object(message.get("metadata"))
-    content = _object(message.get("content"))
+    metadata = foreign_text.as_object(message.get("metadata"))
+    content = foreign_text.as_object(message.get("content"))
     is_hidden = any(metadata.get(name) for name in HIDDEN)
     if is_hidden or content.get("content_type") in LEFT_OUT:
         return None
-    author = _object(message.get("author"))
+    author = foreign_text.as_object(message.get("author"))
     named = foreign_text.stored(author.get("role")) or UNKNOWN
     role = named if named in ROLES else Message.Role.ASSISTANT.value
     recipient = message.get("recipient")
@@ -77,11 +77,13 @@ def said_in(place: str, message: dict[str, Any], *, model: str = "") -> Said | N
 
 def instructions_in(message: dict[str, Any]) -> str:
     """A person's custom instructions: a message of their own; in older exports, values beside it."""
-    content = _object(message.get("content"))
+    content = foreign_text.as_object(message.get("content"))
     if content.get("content_type") == CUSTOM:
         source, names = content, ("user_profile", "user_instructions")
     else:
-        source = _object(_object(message.get("metadata")).get("user_context_message_data"))
+        source = foreign_text.as_object(
+            foreign_text.as_object(message.get("metadata")).get("user_context_message_data")
+        )
         names = ("about_user_message", "about_model_message")
     return foreign_text.joined(*(foreign_text.stored(source.get(name)) for name in names))
 
@@ -111,7 +113,7 @@ def _part(part: object, attachments: dict[str, dict[str, Any]]) -> str:
         return foreign_text.stored(part)
     if text := foreign_text.stored(part.get("text")):
         return text
-    pointer = part.get("asset_pointer") or _object(part.get("audio_asset_pointer")).get("asset_pointer")
+    pointer = part.get("asset_pointer") or foreign_text.as_object(part.get("audio_asset_pointer")).get("asset_pointer")
     asset = foreign_text.stored(pointer).rpartition("://")[2]
     name = attachments.pop(asset, {}).get("name") or asset
     return (foreign_text.image if part.get("content_type") == "image_asset_pointer" else foreign_text.file)(name)
@@ -127,8 +129,3 @@ def _tool(place: str, value: object) -> str:
     if len(name) > MAX_TOOL_NAME:
         raise fault(place, f"at most {MAX_TOOL_NAME} characters, not {len(name)}.")
     return name
-
-
-def _object(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from conversations.exchange.fields import fault
 from conversations.llm.text_repair import Storable
-from conversations.models.conversation import MAX_TITLE_CHARS
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 from conversations.validation import MAX_CONTENT
 
 MAX_NAME = 200
@@ -35,12 +35,25 @@ def title(value: object) -> str:
     return " ".join(stored(value).split())[:MAX_TITLE_CHARS]
 
 
+def instructions(place: str, value: object) -> str:
+    """Instructions that a file brings. Raises Invalid if they are longer than a system prompt may be."""
+    text = stored(value)
+    if len(text) > MAX_SYSTEM_PROMPT_CHARS:
+        raise fault(place, f"instructions have at most {MAX_SYSTEM_PROMPT_CHARS:,} characters, not {len(text):,}.")
+    return text
+
+
 def image(name: object) -> str:
     return f"[Image: {_name(name)}]"
 
 
 def file(name: object) -> str:
     return f"[File: {_name(name)}]"
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def objects(value: object) -> list[dict[str, Any]]:

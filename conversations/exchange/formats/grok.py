@@ -1,0 +1,85 @@
+"""Reads Grok's export: conversations with their responses, those of people and those of the model."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from conversations.exchange.document import Line, Source
+from conversations.exchange.fields import fault, read_list, read_object, read_timestamp
+from conversations.exchange.formats import foreign_text
+from conversations.exchange.formats.messages import MAX_MESSAGES
+from conversations.exchange.formats.tree import latest_leaf, path
+from conversations.models import Message
+
+NAME = "Grok's export"
+HUMAN = "human"
+
+
+def recognises(data: object) -> bool:
+    return isinstance(data, dict) and "conversation" in data and "responses" in data
+
+
+def read_conversation(data: dict[str, Any]) -> Source:
+    """The conversation, without empty messages. Raises Invalid, naming the place."""
+    head = read_object("conversation", data["conversation"])
+    id = foreign_text.stored(head.get("id") or head.get("conversation_id"))
+    lines = (_line(place, response) for place, response in _branch(data["responses"], head.get("leaf_response_id")))
+    return Source(
+        title=foreign_text.title(head.get("title")),
+        system_prompt="",
+        lines=tuple(line for line in lines if line.content.strip()),
+        results={},
+        id=id or None,
+        origin=f"grok:{id}"[:220] if id else "",
+        started=_date("conversation.create_time", head.get("create_time")),
+        updated=_date("conversation.modify_time", head.get("modify_time")),
+        may_be_empty=False,
+    )
+
+
+def _branch(raw: object, leaf: object) -> list[tuple[str, dict[str, Any]]]:
+    """The responses with their places, along the parents of the one that was shown last, else in the file's order."""
+    found = []
+    for number, entry in enumerate(read_list("responses", raw, limit=MAX_MESSAGES)):
+        place = f"responses[{number}]"
+        outer = read_object(place, entry)
+        found.append((place, read_object(f"{place}.response", outer.get("response", outer))))
+    by_id = {id: one for one in found if (id := foreign_text.stored(one[1].get("_id") or one[1].get("response_id")))}
+    parents = {id: foreign_text.stored(one.get("parent_response_id")) or None for id, (_, one) in by_id.items()}
+    if len(by_id) < len(found) or not any(parent in by_id for parent in parents.values()):
+        return found
+    if not isinstance(leaf, str) or leaf not in by_id:
+        dates = {id: _date(place, one.get("create_time")) for id, (place, one) in by_id.items()}
+        leaf = latest_leaf(parents, dates, place="responses")
+    return [by_id[id] for id in path(parents, leaf, place="responses")]
+
+
+def _line(place: str, response: dict[str, Any]) -> Line:
+    is_person = foreign_text.stored(response.get("sender")).lower() == HUMAN
+    files = [foreign_text.file(name) for name in _names(response.get("file_attachments"))]
+    text = foreign_text.joined(foreign_text.stored(response.get("message")), *files)
+    return Line(
+        Message.Role.USER.value if is_person else Message.Role.ASSISTANT.value,
+        foreign_text.checked_text(f"{place}.message", text),
+        _date(f"{place}.create_time", response.get("create_time")),
+        model="" if is_person else foreign_text.stored(response.get("model"))[:200],
+    )
+
+
+def _names(files: object) -> list[object]:
+    """The names of attached files; older exports have their ids alone."""
+    listed = files if isinstance(files, list) else []
+    return [one.get("name") or one.get("id") if isinstance(one, dict) else one for one in listed]
+
+
+def _date(place: str, value: object) -> datetime | None:
+    """A date as text, or in the form of MongoDB: `{"$date": {"$numberLong": "1736154000000"}}`, in milliseconds."""
+    if isinstance(value, dict):
+        value = value.get("$date", value)
+    if isinstance(value, dict):
+        value = value.get("$numberLong")
+        if not isinstance(value, str) or not value.isascii() or not value.isdigit() or len(value) > 16:
+            raise fault(place, "must be a date in milliseconds since 1970.")
+        value = int(value) / 1000
+    return read_timestamp(place, value)
