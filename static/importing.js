@@ -6,6 +6,7 @@ import { conversationsIn } from "./zips.js";
 
 const PART = 4_000_000, MOST_IN_PART = 300;
 const MOST = 24_000_000; // bytes of one conversation, as much as a request may have
+const MOST_IMAGES = 16_000_000, MOST_IMAGE = 5_000_000; // bytes of images sent with a part, and of one
 const BUSY = [429, 502, 503, 504];
 const PAUSE = 2; // seconds before a part is sent again
 const SPACE = new Set([9, 10, 13, 32, 44, 0xef, 0xbb, 0xbf]); // blanks, commas, and the mark of UTF-8
@@ -79,11 +80,15 @@ export async function* values(stream, onBytes = () => {}) {
 }
 
 // Returns the answer to a part, or the reason of a refusal. A part that cannot be sent now is sent again until it can.
-const send = async (body, { address, signal, onWait }) => {
+const send = async (body, images, { address, signal, onWait }) => {
   const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true" };
   for (;;) {
     const form = new FormData();
     form.append("file", body, "conversations.json");
+    if (images.size) {
+      form.append("images", new Blob([...images.values()]), "images");
+      form.append("sizes", JSON.stringify(Object.fromEntries([...images].map(([id, image]) => [id, image.size]))));
+    }
     const answer = await fetch(address, { method: "POST", body: form, headers, signal }).catch((fault) => { if (signal.aborted) throw fault; });
     if (answer?.redirected || answer?.headers.has("HX-Redirect")) throw new Error("You are signed out. Sign in, then choose the same file again.");
     if (answer?.ok) return answer.json();
@@ -99,19 +104,41 @@ const send = async (body, { address, signal, onWait }) => {
   }
 };
 
+// Returns the ids of the images that a value names and its zip has.
+const imagesOf = async (blobs, images) => {
+  const named = new Set();
+  if (images.size) for (const blob of blobs) for (const id of (await blob.text()).match(/file[-_][A-Za-z0-9]+/g) ?? []) named.add(id);
+  return [...named].filter((id) => images.has(id) && images.get(id).size <= MOST_IMAGE);
+};
+const loaded = async (ids, images) => {
+  const found = new Map();
+  let room = MOST_IMAGES;
+  for (const id of ids) {
+    const { size, blob } = images.get(id), content = size <= room ? await blob().catch(() => null) : null;
+    if (!content?.size || content.size > room) continue;
+    found.set(id, content);
+    room -= content.size;
+  }
+  return found;
+};
+
 // Adds what became of the values, the first of which has a number in its file. Where a part is refused as a whole, each
 // half is sent by itself, until it is known which of the conversations is at fault.
 const sendPart = async (part, result, to) => {
-  const { file, number, isList, blobs } = part;
+  const { file, number, isList, blobs, images } = part;
   if (!blobs.length || to.signal.aborted) return;
-  const body = isList ? new Blob(["[", ...blobs.flatMap((blob, at) => at ? [",", blob] : [blob]), "]"]) : blobs[0];
-  const answer = await send(body, to);
-  if (answer.status === 413) throw new Error(answer.refused);
-  if (answer.refused && blobs.length > 1) {
+  const halve = async () => {
     const half = blobs.length >> 1;
     await sendPart({ ...part, blobs: blobs.slice(0, half) }, result, to);
     await sendPart({ ...part, number: number + half, blobs: blobs.slice(half) }, result, to);
-  } else if (answer.refused) {
+  };
+  const ids = await imagesOf(blobs, images);
+  if (blobs.length > 1 && ids.reduce((sum, id) => sum + images.get(id).size, 0) > MOST_IMAGES) { await halve(); return; }
+  const body = isList ? new Blob(["[", ...blobs.flatMap((blob, at) => at ? [",", blob] : [blob]), "]"]) : blobs[0];
+  const answer = await send(body, await loaded(ids, images), to);
+  if (answer.status === 413) throw new Error(answer.refused);
+  if (answer.refused && blobs.length > 1) await halve();
+  else if (answer.refused) {
     result.unread.push({ file, number: isList ? number : 0, title: "", reason: answer.refused });
   } else {
     for (const name of ["made", "messages", "updated", "unchanged", "skipped"]) result[name] += answer[name];
@@ -139,7 +166,7 @@ const importOne = async (file, result, to) => {
     const isList = await isListed(source);
     let number = 1, blobs = [], size = 0;
     const flush = async () => {
-      await sendPart({ file: file.name, number, isList, blobs }, result, to);
+      await sendPart({ file: file.name, number, isList, blobs, images: source.images ?? new Map() }, result, to);
       number += blobs.length; blobs = []; size = 0;
       to.onProgress({ file, share: Math.min(1, read / total), result });
     };

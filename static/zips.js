@@ -2,6 +2,7 @@
 // themselves are read of a file, however large its images are. Listens to nothing.
 
 const WANTED = /(?:^|\/)(?:conversations(?:-\d{1,6})?|prod-grok-backend)\.json$|(?:^|\/)[^/]*Gemini[^/]*\/[^/]+\.json$/, NESTED = /\.zip$/i;
+const IMAGE = /(?:^|\/)(file[-_][A-Za-z0-9]{1,80})[-.][^/]*$/i; // ChatGPT's: an image's name begins with its id
 const MAX_DIRECTORY = 64_000_000;
 const LOCAL = 0x04034b50, ENTRY = 0x02014b50, END = 0x06054b50, END64 = 0x06064b50;
 const FULL = 0xffffffff;
@@ -22,9 +23,9 @@ const directoryOf = async (file) => {
   return record.byteLength === 56 && record.getUint32(0, true) === END64 ? { from: long(record, 48), size: long(record, 40) } : null;
 };
 
-// Returns the members that are read, and zips within, with what the directory says of each.
+// Returns the members that are read, and zips within, with what the directory says of each, and images by their ids.
 const wantedIn = (directory) => {
-  const found = [];
+  const found = [], images = new Map();
   let at = 0;
   while (at + 46 <= directory.byteLength && directory.getUint32(at, true) === ENTRY) {
     const [named, extra, comment] = [28, 30, 32].map((place) => directory.getUint16(at + place, true));
@@ -41,10 +42,11 @@ const wantedIn = (directory) => {
       }
       place += 4 + length;
     }
-    if (WANTED.test(name) || NESTED.test(name)) found.push({ name, packed, size, offset, method: directory.getUint16(at + 10, true) });
+    const member = { name, packed, size, offset, method: directory.getUint16(at + 10, true) }, image = IMAGE.exec(name);
+    if (WANTED.test(name) || NESTED.test(name)) found.push(member); else if (image) images.set(image[1], member);
     at += 46 + named + extra + comment;
   }
-  return found.toSorted((one, other) => one.name.localeCompare(other.name));
+  return { found: found.toSorted((one, other) => one.name.localeCompare(other.name)), images };
 };
 
 const contentOf = async (file, { packed, offset, method }) => {
@@ -57,15 +59,18 @@ const unpacked = ({ content, isPacked }) => (
   isPacked ? content.stream().pipeThrough(new DecompressionStream("deflate-raw")) : content.stream()
 );
 
-// Returns the files of conversations in a zip, also of zips within it: their names, sizes in bytes and contents as
-// streams. Throws for a file that is no zip, and for a member that is packed in another way.
+// Returns the files of conversations in a zip, also of zips within it: their names, sizes in bytes, contents as streams,
+// and the images beside them by their ids, with their sizes and, as promises, their blobs. Throws for a file that is no zip, and for a member that is packed in another way.
 export const conversationsIn = async (file, depth = 0) => {
   const place = await directoryOf(file);
   if (!place || place.size > MAX_DIRECTORY) throw new Error("unreadable");
-  const found = [];
-  for (const member of wantedIn(await view(file, place.from, place.from + place.size))) {
+  const found = [], members = wantedIn(await view(file, place.from, place.from + place.size)), images = new Map();
+  for (const [id, member] of members.images) {
+    images.set(id, { size: member.size, blob: async () => new Response(unpacked(await contentOf(file, member))).blob() });
+  }
+  for (const member of members.found) {
     const content = await contentOf(file, member);
-    if (!NESTED.test(member.name)) found.push({ name: member.name, size: member.size, stream: () => unpacked(content) });
+    if (!NESTED.test(member.name)) found.push({ name: member.name, size: member.size, images, stream: () => unpacked(content) });
     else if (depth === 0) found.push(...await conversationsIn(content.isPacked ? await new Response(unpacked(content)).blob() : content.content, 1));
   }
   return found;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -48,19 +48,20 @@ class Imported:
         return iter(self.conversations)
 
 
-def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
+def import_conversations(user: AbstractBaseUser, payload: bytes, beside: Mapping[str, bytes] | None = None) -> Imported:
     """New conversations of `user` from a file, and what is new in those of an earlier import.
 
-    All of a conversation comes in, or nothing of it: one that cannot be read does not keep the others out. Raises
-    Invalid, naming the place, if nothing can be read; nothing is stored then. Raises TooMany and Busy while other files
-    are being read, and StorageFull.
+    `beside` are images by the ids that the file has for them. All of a conversation comes in, or nothing of it: one
+    that cannot be read does not keep the others out. Raises Invalid, naming the place, if nothing can be read; nothing
+    is stored then. Raises TooMany and Busy while other files are being read, and StorageFull.
     """
+    images = dict(beside or {})
     if len(payload) > settings.MAX_BODY_BYTES:
         raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
-    is_large = zip_files.unpacked_size(payload) > SMALL
+    is_large = zip_files.unpacked_size(payload) + sum(map(len, images.values())) > SMALL
     # What was read is stored in the same turn: until then it takes memory.
     with (_large if is_large else _small).turn(user.pk):
-        found = list(_once(_bounded(payload) if is_large else sources(payload)))
+        found = list(_once(_bounded(payload, images) if is_large else sources(payload, images)))
         read = [one for one in found if isinstance(one, Source)]
         kept = [source for source in read if source.lines or source.may_be_empty]
         unread = [one for one in found if isinstance(one, Unread)]
@@ -87,10 +88,10 @@ def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
     )
 
 
-def _bounded(payload: bytes) -> Iterator[Source | Unread]:
+def _bounded(payload: bytes, images: dict[str, bytes]) -> Iterator[Source | Unread]:
     """The same as `sources`, in a bounded process. Raises Invalid if it takes too long or too much memory."""
     try:
-        yield from _pool.stream(payload)
+        yield from _pool.stream((payload, images))
     except OverTime:
         raise fault("file", f"could not be read within {SECONDS:g} seconds: import it in parts.") from None
     except OverMemory:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 django.setup()
 
 
-def work(payload: bytes) -> Iterator[Source | Unread]:
+def work(job: tuple[bytes, dict[str, bytes]]) -> Iterator[Source | Unread]:
     from conversations.exchange.parse import sources
 
-    yield from sources(payload)
+    yield from sources(*job)

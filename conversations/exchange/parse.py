@@ -6,7 +6,7 @@ A large file is parsed in a process of its own: a little text can take a thousan
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from types import ModuleType
@@ -27,10 +27,12 @@ from conversations.exchange.formats import (
     neutral,
     open_webui,
 )
+from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import entries
 
 FORMATS = (chatsite, librechat, neutral, chatgpt, claude, open_webui, grok, gemini)
+WITH_IMAGES = (chatgpt, open_webui)
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.
 MARKS = {
@@ -42,20 +44,24 @@ MARKS = {
 }
 
 
-def sources(payload: bytes) -> Iterator[Source | Unread]:
+def sources(payload: bytes, beside: Mapping[str, bytes] | None = None) -> Iterator[Source | Unread]:
     """The conversations of a file, or of each part of a zip file; only one at a time is held as JSON.
+
+    `beside` are images by their ids, as the conversations name them; a zip file has its own.
 
     One of several that cannot be read leaves the others alone. Raises Invalid for a file that is one conversation, or
     that has too much in it.
     """
-    parts = zip_files.members(payload) if zip_files.is_zip(payload) else (payload,)
+    is_zip = zip_files.is_zip(payload)
+    parts = zip_files.members(payload) if is_zip else (payload,)
+    images = Images(zip_files.images(payload) if is_zip else beside)
     messages = pixels = 0
     for number, entry in enumerate(gemini.gathered(chain.from_iterable(map(entries, map(_decode, parts))))):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
         place = f"[{number}]" if entry.is_listed else ""
         try:
-            source = _source(entry.value, place=place)
+            source = _source(entry.value, images, place=place)
         except Invalid as refusal:
             if not entry.is_listed:
                 raise
@@ -75,11 +81,12 @@ def unread(place: str, entry: object, refusal: Invalid) -> Unread:
     return Unread(place, foreign_text.title(named), refusal.message.removeprefix(place).lstrip(".: "))
 
 
-def _source(entry: object, *, place: str) -> Source:
+def _source(entry: object, images: Images, *, place: str) -> Source:
     """The conversation at `place` of its file. Raises Invalid, which names the place."""
     module = _format_of(entry, place=place or "file")
     with within(place):
-        return replace(module.read_conversation(entry), place=place)
+        read = module.read_conversation
+        return replace(read(entry, images) if module in WITH_IMAGES else read(entry), place=place)
 
 
 def _decode(payload: bytes) -> str:

@@ -28,6 +28,11 @@ WANTED = re.compile(
 """The files of conversations of ChatGPT, Claude, Grok and, in any language, Gemini (Google Takeout)."""
 UNWANTED = re.compile(r"(?:.{0,1000}/)?(?=[^/]{0,100}Gemini)[^/]{1,200}/[^/]{1,200}\.html")
 SHARD = re.compile(r"(?:.*/)?conversations-\d{1,6}\.json")
+IMAGE = re.compile(r"(?:.{0,1000}/)?(file[-_][A-Za-z0-9]{1,80})[-.][^/]{0,255}", re.IGNORECASE)
+"""The images of ChatGPT's export, whose names begin with their ids: `file-AbC1-map.png`."""
+MAX_IMAGE_BYTES = 5_000_000
+MAX_IMAGES_BYTES = 25_000_000
+"""The most unpacked bytes of all images of a zip file that are read, the first ones."""
 ENCRYPTED = 0x1
 BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
@@ -54,6 +59,23 @@ def members(payload: bytes) -> Iterator[bytes]:
     with _opened(payload) as archive:
         for chosen in _chosen(archive.infolist()):
             yield _content(archive, chosen)
+
+
+def images(payload: bytes) -> dict[str, bytes]:
+    """The images beside the conversations by their ids, as many as there is room for. Raises Invalid."""
+    found: dict[str, bytes] = {}
+    room = MAX_IMAGES_BYTES
+    with _opened(payload) as archive:
+        for member in archive.infolist():
+            named = IMAGE.fullmatch(member.filename)
+            if named and 0 < member.file_size <= min(room, MAX_IMAGE_BYTES) and _is_readable(member):
+                found[named[1]] = _content(archive, member)
+                room -= member.file_size
+    return found
+
+
+def _is_readable(member: ZipInfo) -> bool:
+    return not member.flag_bits & ENCRYPTED and member.compress_type in (ZIP_STORED, ZIP_DEFLATED)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from django import forms
@@ -60,7 +61,22 @@ class SetupForm(UserCreationForm):
 
 
 class ImportForm(forms.Form):
+    """A file of conversations, and the images that they name, one after the other; `sizes` has their bytes by id."""
+
     file = forms.FileField()
+    images = forms.FileField(required=False)
+    sizes = forms.JSONField(required=False)
+
+    def beside(self) -> dict[str, bytes]:
+        """The images by their ids. Raises Invalid if the sizes are not those of the images."""
+        sizes, data = self.cleaned_data["sizes"] or {}, self.cleaned_data["images"]
+        content = data.read() if data else b""
+        if not isinstance(sizes, dict) or not all(type(size) is int and size > 0 for size in sizes.values()):
+            raise Invalid("sizes: must be an object of whole numbers.", field="sizes")
+        if sum(sizes.values()) != len(content):
+            raise Invalid("sizes: their sum must be the size of the images.", field="sizes")
+        ends = accumulate(sizes.values())
+        return {id: content[end - size : end] for (id, size), end in zip(sizes.items(), ends, strict=True)}
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]

@@ -9,11 +9,14 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from PIL import Image
 
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
 from conversations.exchange.imports import Imported, import_conversations
-from conversations.models import Conversation
+from conversations.models import Attachment, Conversation
 from tests.conversations.exports import chatgpt, claude, told, wrote
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -157,3 +160,51 @@ def test_a_member_that_is_larger_than_it_declares_is_refused(ada: User) -> None:
 def test_a_zip_file_of_very_many_members_is_refused(ada: User) -> None:
     payload = zipped(*((f"{n}", b"") for n in range(10_001)))
     assert "at most 10,000 members" in refusal(ada, payload)
+
+
+def picture(side: int = 8, kind: str = "PNG") -> bytes:
+    made = io.BytesIO()
+    Image.new("RGB", (side, side), "red").save(made, kind)
+    return made.getvalue()
+
+
+def showing(*ids: str, role: str = "user") -> dict[str, Any]:
+    parts = [{"content_type": "image_asset_pointer", "asset_pointer": f"file-service://{id}"} for id in ids]
+    return told(role, *parts, "Look.")
+
+
+def test_the_images_of_a_person_s_messages_come_in_and_others_by_name(ada: User) -> None:
+    talk = chatgpt(
+        showing("file-A1", "file_00b2", "file-Gone"), showing("file-A1", role="assistant"), showing("file-Bad"),
+        showing(*(["file-A1"] * 12)),
+    )  # fmt: skip
+    payload = zipped(
+        ("conversations.json", [talk]), ("dalle/file-A1-a red map.png", picture()),
+        ("u/file_00b2.jpg", picture(9, "JPEG")), ("file-Bad-x.png", b"no image"), ("file-Unasked-x.png", picture()),
+    )  # fmt: skip
+    (row,) = taken(ada, payload)
+    contents = list(row.messages.order_by("created_at").values_list("content", flat=True))
+    assert contents == [
+        "[Image: file-Gone]\nLook.", "[Image: file-A1]\nLook.", "[Image: file-Bad]\nLook.",
+        "[Image: file-A1]\n[Image: file-A1]\nLook.",
+    ]  # fmt: skip
+    images = Attachment.objects.filter(conversation=row).order_by("created_at")
+    assert [one.name for one in images] == ["file-A1", "file_00b2", *["file-A1"] * 10]
+    assert [one.media_type for one in images][:2] == ["image/png", "image/jpeg"]
+    assert row.messages.earliest("created_at").token_count > 2 * 1_000
+    assert taken(ada, payload).unchanged == 1 and images.count() == 12
+
+
+def test_images_that_a_page_sends_beside_must_have_their_sizes(client: Client, user: User) -> None:
+    def sent(sizes: str, images: bytes) -> Any:
+        file = SimpleUploadedFile("conversations.json", json.dumps([chatgpt(showing("file-A1"))]).encode())
+        form = {"file": file, "sizes": sizes, "images": SimpleUploadedFile("images", images)}
+        return client.post("/import", form, HTTP_HX_REQUEST="true")
+
+    client.force_login(user)
+    data = picture()
+    for sizes in ("[1]", '{"file-A1": "9"}', f'{{"file-A1": {len(data) + 1}}}', '{"file-A1": -1}', '{"file-A1": true}'):
+        answer = sent(sizes, data)
+        assert b"Sizes:" in answer.content and not Conversation.objects.filter(owner=user).exists(), sizes
+    assert sent(json.dumps({"file-A1": len(data)}), data).json()["made"] == 1
+    assert Attachment.objects.get(conversation__owner=user).width == 8

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from tests.conversations.exports import chatgpt, gemini, grok, librechat, open_webui, told
@@ -102,6 +106,38 @@ def test_the_exports_of_other_sites_come_in_as_they_were_downloaded(alice: Perso
     report = alice.page.locator("#import-report")
     expect(report).to_contain_text("904 conversations came in, with 907 messages.", timeout=60_000)
     expect(alice.page.locator("#import-unread li")).to_have_count(0)
+    assert alice.complaints == []
+
+
+def test_the_images_of_an_export_come_in_with_the_messages_that_show_them(alice: Person, tmp_path: Path) -> None:
+    def asked(number: int, *shown: str) -> dict[str, Any]:
+        parts = [{"content_type": "image_asset_pointer", "asset_pointer": f"file-service://{id}"} for id in shown]
+        attached = [{"id": id, "name": f"{id}.png", "mime_type": "image/png"} for id in shown]
+        message = told("user", *parts, f"Look, {number}.", metadata={"attachments": attached})
+        return chatgpt(message, told("assistant", "I see."), conversation_id=f"i{number}")
+
+    made = BytesIO()
+    Image.effect_noise((1500, 1500), 90).save(made, "PNG")  # 2 MB: a part has room for some of them only
+    with ZipFile(path := tmp_path / "export.zip", "w") as archive:
+        for number in range(12):
+            archive.writestr(f"file-A{number}-photo {number}.png", made.getvalue())
+        archive.writestr("file-B1-broken.png", b"no image")
+        talks = [
+            *(asked(n, f"file-A{2 * n}", f"file-A{2 * n + 1}") for n in range(6)),
+            asked(7, "file-B1", "file-gone"),
+        ]
+        archive.writestr("conversations.json", json.dumps(talks))
+    chooses(alice, path)
+    report = alice.page.locator("#import-report")
+    expect(report).to_contain_text("7 conversations came in, with 14 messages.", timeout=60_000)
+    expect(alice.page.locator("#import-unread li")).to_have_count(0)
+    with closing(sqlite3.connect(alice.site.data / "chatsite.sqlite3")) as database:
+        rows = database.execute(
+            "SELECT name FROM conversations_attachment WHERE kind = 'image' ORDER BY name"
+        ).fetchall()
+        text = database.execute("SELECT content FROM conversations_message WHERE content LIKE '%Look, 7%'").fetchone()
+    assert sorted(name for (name,) in rows) == sorted(f"file-A{number}.png" for number in range(12))
+    assert text == ("[Image: file-B1.png]\n[Image: file-gone.png]\nLook, 7.",)
     assert alice.complaints == []
 
 

@@ -10,6 +10,7 @@ from conversations.exchange.document import Call, Line, Result, Source
 from conversations.exchange.fields import fault, read_object, read_timestamp
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.chatgpt_messages import Said, instructions_in, said_in
+from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
 from conversations.models import Message
@@ -24,11 +25,12 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and ("mapping" in data or ("conversation_id" in data and "messages" not in data))
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any], images: Images | None = None) -> Source:
     """The conversation, without hidden, empty and reasoning messages. Raises Invalid, naming the place."""
     messages = _branch(data)
     slug = foreign_text.stored(data.get("default_model_slug"))
-    shown = [one for place, message in messages if (one := said_in(place, message, model=slug))]
+    images = images or Images()
+    shown = [one for place, message in messages if (one := said_in(place, message, images, model=slug))]
     opening = [one for one in shown[:1] if one.role == Role.SYSTEM]
     lines, results = _lines(shown[len(opening) :])
     id = foreign_text.stored(data.get("conversation_id") or data.get("id"))
@@ -105,7 +107,7 @@ def _lines(shown: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
             results[call.number] = Result(following.text, following.created_at)
             lines.append(Line(Role.ASSISTANT.value, "", one.created_at, calls=(call,), model=one.model))
             answered = True
-        elif one.text.strip():
+        elif one.text.strip() or one.files:
             lines.append(_line(one))
     return tuple(lines), results
 
@@ -118,4 +120,5 @@ def _with_next(shown: list[Said]) -> Iterator[tuple[Said, Said | None]]:
 def _line(one: Said) -> Line:
     content = f"[Call of {one.recipient}]\n{one.text}" if one.recipient else one.text
     # A system message in the middle is an instruction that must stay in force.
-    return Line(one.role, content, one.created_at, is_protected=one.role == Role.SYSTEM, model=one.model)
+    is_system = one.role == Role.SYSTEM
+    return Line(one.role, content, one.created_at, is_protected=is_system, model=one.model, files=one.files)

@@ -8,7 +8,8 @@ from typing import Any
 
 from conversations.exchange.fields import fault, read_timestamp
 from conversations.exchange.formats import foreign_text
-from conversations.models import Message
+from conversations.exchange.formats.foreign_images import Images, fit
+from conversations.models import Attachment, Message
 
 ROLES = tuple(Message.Role.values)
 CUSTOM = "user_editable_context"
@@ -32,6 +33,7 @@ class Said:
     recipient: str = ""
     author: str = ""
     model: str = ""
+    files: tuple[Attachment, ...] = ()
 
     def is_answered_by(self, other: Said) -> bool:
         """Whether the other message answers this one. A tool's name may be followed by its function's:
@@ -41,7 +43,7 @@ class Said:
         return bool(asked) and other.role == Message.Role.TOOL and asked == answers
 
 
-def said_in(place: str, message: dict[str, Any], *, model: str = "") -> Said | None:
+def said_in(place: str, message: dict[str, Any], images: Images, *, model: str = "") -> Said | None:
     """The message of an entry; None if it is hidden, reasoning or custom instructions. Raises Invalid, naming the
     place.
 
@@ -58,10 +60,12 @@ def said_in(place: str, message: dict[str, Any], *, model: str = "") -> Said | N
     role = named if named in ROLES else Message.Role.ASSISTANT.value
     recipient = message.get("recipient")
     asks = role == Message.Role.ASSISTANT and recipient not in EVERYONE
-    text = _text(content, metadata, is_code=not asks)
+    # A person's images come in as files; a model's are results of tools, and come in by name.
+    shown = _Shown(metadata, images if role == Message.Role.USER else Images())
+    text = shown.text(content, is_code=not asks)
     if role != named and text.strip():
         text = f"[{named[:MAX_TOOL_NAME]}] {text}"
-    if not text.strip() and role != Message.Role.TOOL:  # a tool's empty answer still answers
+    if not text.strip() and not shown.files and role != Message.Role.TOOL:  # a tool's empty answer still answers
         return None
     return Said(
         role,
@@ -72,6 +76,7 @@ def said_in(place: str, message: dict[str, Any], *, model: str = "") -> Said | N
         model=(foreign_text.stored(metadata.get("model_slug")) or model)[:200]
         if role == Message.Role.ASSISTANT
         else "",
+        files=tuple(shown.files),
     )
 
 
@@ -88,14 +93,47 @@ def instructions_in(message: dict[str, Any]) -> str:
     return foreign_text.joined(*(foreign_text.stored(source.get(name)) for name in names))
 
 
-def _text(content: dict[str, Any], metadata: dict[str, Any], *, is_code: bool) -> str:
-    attachments = {str(entry.get("id")): entry for entry in foreign_text.objects(metadata.get("attachments"))}
-    texts = [_part(part, attachments) for part in _parts(content)]
-    if content.get("content_type") == "code" and is_code:
-        language = foreign_text.stored(content.get("language"))
-        texts = [f"```{'' if language == 'unknown' else language}\n{text}\n```" for text in texts if text.strip()]
-    # What no part has named: a document, or an image that only the interface showed.
-    return "\n".join(text for text in (*texts, *map(_attached, attachments.values())) if text.strip())
+class _Shown:
+    """The text of a message, and the images that come in as its `files`."""
+
+    def __init__(self, metadata: dict[str, Any], images: Images) -> None:
+        self.files: list[Attachment] = []
+        self._images = images
+        self._attached = {str(one.get("id")): one for one in foreign_text.objects(metadata.get("attachments"))}
+
+    def text(self, content: dict[str, Any], *, is_code: bool) -> str:
+        texts = [self._part(part) for part in _parts(content)]
+        if content.get("content_type") == "code" and is_code:
+            language = foreign_text.stored(content.get("language"))
+            texts = [f"```{'' if language == 'unknown' else language}\n{text}\n```" for text in texts if text.strip()]
+        # What no part has named: a document, or an image that only the interface showed.
+        texts += [self._named(id, one, is_image=_is_image(one)) for id, one in self._attached.items()]
+        return "\n".join(text for text in texts if text.strip())
+
+    def _part(self, part: object) -> str:
+        """A part as text; an attachment that it shows is not named once more."""
+        if not isinstance(part, dict):
+            return foreign_text.stored(part)
+        if text := foreign_text.stored(part.get("text")):
+            return text
+        pointer = part.get("asset_pointer") or foreign_text.as_object(part.get("audio_asset_pointer")).get(
+            "asset_pointer"
+        )
+        asset = foreign_text.stored(pointer).rpartition("://")[2]
+        attached = self._attached.pop(asset, {"id": asset})
+        return self._named(asset, attached, is_image=part.get("content_type") == "image_asset_pointer")
+
+    def _named(self, id: str, attached: dict[str, Any], *, is_image: bool) -> str:
+        """A line that names a file; "" for an image that is there."""
+        name = attached.get("name") or attached.get("id")
+        if is_image and fit(self.files) and (image := self._images.beside(id, foreign_text.stored(name))):
+            self.files.append(image)
+            return ""
+        return (foreign_text.image if is_image else foreign_text.file)(name)
+
+
+def _is_image(attachment: dict[str, Any]) -> bool:
+    return foreign_text.stored(attachment.get("mime_type")).startswith("image/")
 
 
 def _parts(content: dict[str, Any]) -> list[Any]:
@@ -105,23 +143,6 @@ def _parts(content: dict[str, Any]) -> list[Any]:
     if content.get("content_type") == "tether_quote":
         return [content.get(name) for name in ("title", "url", "text")]
     return [next((content[name] for name in ("text", "result", "summary") if content.get(name)), "")]
-
-
-def _part(part: object, attachments: dict[str, dict[str, Any]]) -> str:
-    """A part as text; an attachment that it shows is removed from `attachments`, so that it is not named twice."""
-    if not isinstance(part, dict):
-        return foreign_text.stored(part)
-    if text := foreign_text.stored(part.get("text")):
-        return text
-    pointer = part.get("asset_pointer") or foreign_text.as_object(part.get("audio_asset_pointer")).get("asset_pointer")
-    asset = foreign_text.stored(pointer).rpartition("://")[2]
-    name = attachments.pop(asset, {}).get("name") or asset
-    return (foreign_text.image if part.get("content_type") == "image_asset_pointer" else foreign_text.file)(name)
-
-
-def _attached(attachment: dict[str, Any]) -> str:
-    is_image = foreign_text.stored(attachment.get("mime_type")).startswith("image/")
-    return (foreign_text.image if is_image else foreign_text.file)(attachment.get("name") or attachment.get("id"))
 
 
 def _tool(place: str, value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from conversations.exchange.document import Line, Source
 from conversations.exchange.fields import fault, read_list, read_object, read_timestamp
 from conversations.exchange.formats import foreign_text
-from conversations.exchange.formats.foreign_images import from_address
+from conversations.exchange.formats.foreign_images import Images, fit
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
 from conversations.models import Attachment, Message
@@ -32,7 +32,7 @@ def recognises(data: object) -> bool:
     return "history" in data["chat"] or "messages" in data["chat"]
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any], images: Images | None = None) -> Source:
     """The conversation, without reasoning and empty messages. Raises Invalid, naming the place."""
     chat = data["chat"]
     id = foreign_text.stored(data.get("id") or chat.get("id"))
@@ -40,7 +40,7 @@ def read_conversation(data: dict[str, Any]) -> Source:
     return Source(
         title=foreign_text.title(data.get("title") or chat.get("title")),
         system_prompt=foreign_text.instructions("chat", chat.get("system") or params.get("system")),
-        lines=tuple(_lines(chat)),
+        lines=tuple(_lines(chat, images or Images())),
         results={},
         id=id or None,
         origin=f"open-webui:{id}"[:220] if id else "",
@@ -50,18 +50,18 @@ def read_conversation(data: dict[str, Any]) -> Source:
     )
 
 
-def _lines(chat: dict[str, Any]) -> Iterator[Line]:
+def _lines(chat: dict[str, Any], images: Images) -> Iterator[Line]:
     for place, message in _branch(chat):
         named = foreign_text.stored(message.get("role"))
         role = named if named in ROLES else Message.Role.ASSISTANT.value
-        images, names = _files(message) if role == Message.Role.USER else ((), [])
+        files, names = _files(message, images) if role == Message.Role.USER else ((), [])
         words = "\n".join(filter(None, shown_parts(foreign_text.stored(_text(message.get("content"))))))
         text = foreign_text.checked_text(f"{place}.content", foreign_text.joined(words, *names))
-        if text.strip() or images:
+        if text.strip() or files:
             is_reply = role == Message.Role.ASSISTANT
             model = foreign_text.stored(message.get("model") or message.get("modelName"))[:200] if is_reply else ""
             date = _date(f"{place}.timestamp", message.get("timestamp"))
-            yield Line(role, text, date, model=model, files=images, is_protected=role == Message.Role.SYSTEM)
+            yield Line(role, text, date, model=model, files=files, is_protected=role == Message.Role.SYSTEM)
 
 
 def _branch(chat: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -102,20 +102,20 @@ def _text(content: object) -> object:
     return "\n\n".join(foreign_text.stored(part.get("text")) for part in foreign_text.objects(content))
 
 
-def _files(message: dict[str, Any]) -> tuple[tuple[Attachment, ...], list[str]]:
+def _files(message: dict[str, Any], images: Images) -> tuple[tuple[Attachment, ...], list[str]]:
     """(images of a message, the names of its other files and of images whose bytes are not in the export)."""
-    images: list[Attachment] = []
+    found: list[Attachment] = []
     names: list[str] = []
     for entry in foreign_text.objects(message.get("files")):
         inner = foreign_text.as_object(entry.get("file"))
         name = entry.get("name") or inner.get("filename") or ("image" if entry.get("type") == "image" else "")
         if entry.get("type") != "image":
             names.append(foreign_text.file(name))
-        elif image := from_address(foreign_text.stored(name), entry.get("url"), number=len(images)):
-            images.append(image)
+        elif fit(found) and (image := images.at_address(foreign_text.stored(name), entry.get("url"))):
+            found.append(image)
         else:
             names.append(foreign_text.image(name))
-    return tuple(images), names
+    return tuple(found), names
 
 
 def shown_parts(text: str) -> Iterator[str]:

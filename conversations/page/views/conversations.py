@@ -147,9 +147,10 @@ def import_(request: Request) -> HttpResponse:
     """The page of imports. A file that its script posts comes in; the answer tells what became of its conversations."""
     if request.method == "GET":
         return render(request, "conversations/import.html", {"sidebar": sidebar(request.user)})
-    file = cleaned(ImportForm(request.POST, request.FILES))["file"]
+    form = ImportForm(request.POST, request.FILES)
+    file = cleaned(form)["file"]
     try:
-        imported = imports.import_conversations(request.user, file.read())
+        imported = imports.import_conversations(request.user, file.read(), form.beside())
     except Invalid as refusal:
         raise Invalid(_refusal_with_place(refusal)) from None
     first = next(iter(imported.conversations), None)
