@@ -18,7 +18,7 @@ Steps = dict[int, list[AgentStep]]
 
 def as_markdown(conversation: Conversation) -> str:
     messages = list(history_of(conversation))
-    steps = _steps_of(conversation, messages)
+    steps = steps_of(conversation, messages)
     head = [
         f"# {_one_line(str(conversation))}",
         "",
@@ -29,7 +29,8 @@ def as_markdown(conversation: Conversation) -> str:
     return "\n".join([*head, *(line for message in messages for line in _message_lines(message, steps)), ""])
 
 
-def _steps_of(conversation: Conversation, messages: Sequence[Message]) -> Steps:
+def steps_of(conversation: Conversation, messages: Sequence[Message]) -> Steps:
+    """The steps of an agent's executor by the calls that asked for them."""
     found: Steps = {}
     for run in runs_of(conversation, messages, prefetch=("steps__message__tool_calls",)):
         call: int | None = None

@@ -77,6 +77,18 @@ def rendered(text: str) -> SafeString:
 
 
 @register.filter
+def exported(text: str) -> SafeString:
+    """A reply as HTML for a file: not cached, and without colours, which have no styles there."""
+    return markdown.html_of(text, plain_code=True)
+
+
+@register.filter
+def cut_off(message: Message) -> str:
+    """The reason why a reply ended before it was whole; "" for a whole one."""
+    return endings.cut_off_note(message)
+
+
+@register.filter
 def seen(name: str) -> str:
     """A name with its invisible characters made visible."""
     return visible(name)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
@@ -27,6 +28,7 @@ from conversations.exchange.everything import everything
 from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.forms import ImportForm, cleaned
+from conversations.page.html_export import as_html
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.turns import conversations
@@ -109,16 +111,22 @@ def trash(request: Request) -> HttpResponse:
 
 @member
 @require_GET
-def export(request: Request, pk: UUID) -> HttpResponse:
+def export(request: Request, pk: UUID) -> HttpResponseBase:
+    """A conversation as a file of a `format`, or as a page that opens the browser's dialog to print."""
     conversation = get_conversation(request.user, pk)
     kind = request.GET.get("format", "json")
+    response: HttpResponseBase
     match kind:
         case "json":
             response = HttpResponse(_json(exports.as_json(conversation)), content_type="application/json")
         case "md":
             response = HttpResponse(markdown.as_markdown(conversation), content_type="text/markdown; charset=utf-8")
+        case "html":
+            response = StreamingHttpResponse(as_html(conversation))
+        case "print":
+            return StreamingHttpResponse(as_html(conversation, to_print=True))
         case _:
-            raise Invalid("format: must be json or md.", field="format")
+            raise Invalid("format: must be json, md, html or print.", field="format")
     name = f"{slugify(conversation.title) or 'conversation'}.{kind}"
     response["Content-Disposition"] = content_disposition_header(True, name)
     return response
