@@ -17,6 +17,8 @@ from conversations.exchange.markdown import steps_of
 from conversations.models import Attachment, Conversation, Message
 
 STYLES = "exported.css"
+MESSAGES = "<!-- messages -->"
+"""The place of the messages in the frame."""
 
 
 def as_html(conversation: Conversation, *, to_print: bool = False) -> Iterator[str]:
@@ -24,14 +26,16 @@ def as_html(conversation: Conversation, *, to_print: bool = False) -> Iterator[s
     messages = list(history_of(conversation))
     images, steps = bytes_to_tell(messages), steps_of(conversation, messages)
     context = {"conversation": conversation, "count": len(messages), "to_print": to_print}
-    yield render_to_string("exported/head.html", context | {"styles": "" if to_print else _styles()})
+    frame = render_to_string("exported/frame.html", context | {"styles": "" if to_print else _styles()})
+    head, _, foot = frame.partition(MESSAGES)
+    yield head
     day = None
     for message in messages:
         is_new_day, day = message.created_at.date() != day, message.created_at.date()
         calls = [(call, steps.get(call.pk, ())) for call in message.tool_calls.all()]
         part = {"message": message, "calls": calls, "files": _files(message, images), "is_new_day": is_new_day}
         yield render_to_string("exported/message.html", part)
-    yield render_to_string("exported/foot.html", context)
+    yield foot
 
 
 def _files(message: Message, images: Mapping[UUID, bytes]) -> list[tuple[Attachment, str]]:
