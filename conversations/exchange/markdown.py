@@ -68,8 +68,7 @@ def _call_lines(call: ToolCall, steps: Sequence[AgentStep] = ()) -> Iterator[str
 
 
 def _step_lines(step: AgentStep) -> Iterator[str]:
-    who = "Planner" if step.kind in AgentStep.BY_PLANNER else "Executor"
-    yield f"\n**{who}, {step.get_kind_display().lower()}**"
+    yield f"\n**{step.who}, {step.get_kind_display().lower()}**"
     if step.message.content:
         yield "\n" + "\n".join(f"> {line}".rstrip() for line in step.message.content.splitlines())
     for call in step.message.tool_calls.all():

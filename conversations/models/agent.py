@@ -77,3 +77,8 @@ class AgentStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number}. {self.get_kind_display()}"
+
+    @property
+    def who(self) -> str:
+        """The writer of the step's message."""
+        return "Planner" if self.kind in self.BY_PLANNER else "Executor"
