@@ -69,6 +69,19 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
         return Attachment.objects.create(conversation=conversation, owner_id=owner, name=clean_name(name), **made)
 
 
+def upload_pages(conversation: Conversation, *, name: str, data: bytes) -> tuple[list[Attachment], int]:
+    """Store the pages of a scanned PDF as images, as many as a message has room for.
+
+    Returns (the images, the number of all pages). Raises as `upload` does.
+    """
+    room = MAX_PENDING - pending(conversation).count()
+    if room < 1:
+        raise Invalid(f"file: at most {MAX_PENDING} files a message.", field="file", limit=MAX_PENDING)
+    drawn = documents.draw_pages(data, most=room, by=conversation.owner_id)
+    named = enumerate(drawn.files, start=1)
+    return [upload(conversation, name=f"{name}, page {number}", data=page) for number, page in named], drawn.pages
+
+
 def remove(conversation: Conversation, attachment_id: UUID) -> None:
     """Delete a file that was not sent. Raises NotFound."""
     if not pending(conversation).filter(pk=attachment_id).delete()[0]:

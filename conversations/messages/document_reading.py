@@ -16,9 +16,21 @@ from urllib.parse import unquote
 from zipfile import BadZipFile, ZipFile
 
 from conversations.errors import Invalid
-from conversations.messages.documents import MAX_PAGES, MAX_UNPACKED_BYTES, MEDIA_TYPES, ZIP, Document, damaged
+from conversations.messages.documents import (
+    MAX_PAGES,
+    MAX_UNPACKED_BYTES,
+    MEDIA_TYPES,
+    PICTURES,
+    ZIP,
+    Document,
+    Pictures,
+    Scanned,
+    damaged,
+)
 from conversations.messages.text_files import MAX_BYTES, unreadable
 
+PICTURE_SIDE = 1_600
+"""Pixels of the longer side of a drawn page: models shrink larger images."""
 MAX_CELLS = 1_000_000
 """The most cells that are read of a spreadsheet."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
@@ -32,9 +44,11 @@ Read = tuple[str, int | None]
 """The text of a document, and the number of its pages."""
 
 
-def work(job: tuple[str, bytes]) -> Document:
-    """Read a document of a kind. Raises Invalid for one that cannot be read, or has no text."""
-    kind, data = job
+def work(job: tuple[Any, ...]) -> Document | Pictures:
+    """Read a document of a kind, or draw its pages. Raises Invalid for one that cannot be read, or has no text."""
+    kind, data = job[:2]
+    if kind == PICTURES:
+        return _draw(data, job[2])
     kind = _kind_of_zip(data) if kind == ZIP else kind
     try:
         text, pages = _READERS[kind](data)
@@ -43,9 +57,10 @@ def work(job: tuple[str, bytes]) -> Document:
     except Exception:  # each library raises nearly every kind of exception for damaged files
         raise damaged() from None
     if not any(map(str.isalnum, re.sub(r"^\[(?:Page|Slide) \d+\]$", "", text, flags=re.MULTILINE))):
-        what = "its pages are pictures" if kind == "pdf" else "there is nothing to read in it"
-        hint = " Attach the pages as images for a model that sees." if kind == "pdf" else ""
-        raise Invalid(f"file: the document has no text: {what}.{hint}", field="file")
+        if kind == "pdf":
+            hint = "Choose a model that sees images, or attach the pages as text."
+            raise Scanned(f"file: the document has no text: its pages are pictures. {hint}", field="file")
+        raise Invalid("file: the document has no text: there is nothing to read in it.", field="file")
     return Document(kind, text, pages)
 
 
@@ -91,15 +106,33 @@ def _require_pages(number: int) -> int:
     return number
 
 
-def _pdf(data: bytes) -> Read:
+def _opened_pdf(data: bytes) -> Any:
+    """Open a PDF. Raises Invalid for an encrypted or damaged one."""
     import pypdfium2
 
     try:
-        document = pypdfium2.PdfDocument(data)
+        return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower() or "security" in str(error).lower():
             raise Invalid("file: the PDF is encrypted. Save it without a password.", field="file") from None
         raise damaged() from None
+
+
+def _draw(data: bytes, most: int) -> Pictures:
+    document = _opened_pdf(data)
+    pages, files = _require_pages(len(document)), []
+    for number in range(min(pages, most)):
+        page = document[number]
+        longest = max(1.0, *page.get_size())
+        file = BytesIO()
+        page.render(scale=PICTURE_SIDE / longest).to_pil().convert("RGB").save(file, "JPEG", quality=80)
+        files.append(file.getvalue())
+        page.close()
+    return Pictures(tuple(files), pages)
+
+
+def _pdf(data: bytes) -> Read:
+    document = _opened_pdf(data)
     pages = _require_pages(len(document))
 
     def parts() -> Parts:

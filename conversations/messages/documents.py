@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 from conversations.errors import Invalid
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
@@ -35,6 +36,8 @@ MEDIA_TYPES = {
 """The kinds of documents, each with its media type."""
 ZIP = "zip"
 """The kind of data that are a zip: its directory, read in the worker, tells which document it is."""
+PICTURES = "pictures"
+"""The kind of a job that draws pages in place of reading them."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAIL = re.compile(
     rb"\A(?:(?:return-path|received|from|to|delivered-to|mime-version|message-id|date|subject|x-[\w-]+):[^\n]*\r?\n"
@@ -45,6 +48,18 @@ _MAIL_MARK = re.compile(rb"^(?:mime-version|message-id):", re.IGNORECASE | re.MU
 
 _pool = Pool("conversations.messages.document_reading", seconds=SECONDS, megabytes=MEGABYTES)
 _turns = Turns(at_once=1, a_person=3, waiting=6, seconds=60, what="documents")
+
+
+class Scanned(Invalid):
+    """The document has no text, because its pages are pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The first pages of a document as JPEG files, and the number of all its pages."""
+
+    files: tuple[bytes, ...]
+    pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +94,22 @@ def read_document(data: bytes, kind: str, *, by: Hashable = None) -> Document:
     Raises Invalid, with the field `file`, for a document that is too large, encrypted or damaged, has no text, or needs
     too much time or memory, and for a zip that is no document. Raises TooMany and Busy if this person has no turn now.
     """
-    if len(data) > MAX_BYTES:
+    document: Document = _run((kind, data), by=by)
+    return document
+
+
+def draw_pages(data: bytes, *, most: int, by: Hashable = None) -> Pictures:
+    """Draw the first `most` pages of a PDF, in the same process and with the same refusals as `read_document`."""
+    pictures: Pictures = _run((PICTURES, data, most), by=by)
+    return pictures
+
+
+def _run(job: tuple[Any, ...], *, by: Hashable) -> Any:
+    if len(job[1]) > MAX_BYTES:
         raise Invalid(f"file: a document has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
     with _turns.turn(by or object()):
         try:
-            document: Document = _pool.run((kind, data))
+            return _pool.run(job)
         except OverTime:
             words = f"file: the document could not be read within {SECONDS:g} seconds."
             raise Invalid(words, field="file", limit=SECONDS) from None
@@ -92,7 +118,6 @@ def read_document(data: bytes, kind: str, *, by: Hashable = None) -> Document:
             raise Invalid(words, field="file", limit=MEGABYTES) from None
         except NotDone:
             raise damaged() from None
-    return document
 
 
 def damaged() -> Invalid:

@@ -135,3 +135,13 @@ EML = (
     b"<p>The zebra listens on <b>7781</b>.</p>\r\n--b\r\nContent-Type: text/plain\r\n"
     b'Content-Disposition: attachment; filename="plan.txt"\r\n\r\nsecret\r\n--b--\r\n'
 )
+
+
+def scan(pages: int, *, size: tuple[int, int] = (620, 877)) -> bytes:
+    """A PDF whose pages are pictures, each of another colour."""
+    from PIL import Image
+
+    pictures = [Image.new("RGB", size, (20 * number % 256, 90, 160)) for number in range(pages)]
+    file = BytesIO()
+    pictures[0].save(file, "PDF", save_all=True, append_images=pictures[1:])
+    return file.getvalue()

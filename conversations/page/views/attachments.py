@@ -14,6 +14,7 @@ from conversations.access import get_conversation
 from conversations.context import settings
 from conversations.errors import NotFound, Refused
 from conversations.messages import attachments
+from conversations.messages.documents import Scanned
 from conversations.messages.file_http import received, sent_out
 from conversations.models import Attachment
 from conversations.page.views.guard import Request, member
@@ -22,18 +23,29 @@ from conversations.page.views.guard import Request, member
 @member
 @require_POST
 def upload(request: Request, pk: UUID) -> HttpResponse:
-    """The uploaded file's chip in the composer, or a line with the reason if the file is refused."""
-    conversation = get_conversation(request.user, pk)
+    """The uploaded file's chip in the composer, or a line with the reason if the file is refused.
+
+    Of a scanned document a model that sees images gets the first pages as images.
+    """
+    conversation, profile = get_conversation(request.user, pk), None
+    pages = 0
     try:
         name, data = received(request)
-        row = attachments.upload(conversation, name=name, data=data)
+        profile = settings.profile_of(conversation)
+        try:
+            rows = [attachments.upload(conversation, name=name, data=data)]
+        except Scanned:
+            if profile is None or not profile.can_see:
+                raise
+            rows, pages = attachments.upload_pages(conversation, name=name, data=data)
     except Refused as refusal:
         file = request.FILES.get("file")
         rejected = {"name": file.name if file else "", "why": refusal.without_field}
         response = render(request, "conversations/_not_attached.html", rejected, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
-    context = {"attachment": row, "profile": settings.profile_of(conversation)}
-    return render(request, "conversations/_attachment.html", context)
+    left_out = max(0, pages - len(rows))
+    context = {"attachments": rows, "profile": profile, "name": name, "left_out": left_out, "pages": pages}
+    return render(request, "conversations/_attached.html", context)
 
 
 @member
