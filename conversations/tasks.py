@@ -9,7 +9,7 @@ from conversations.context import message_index
 from conversations.llm import window_probe, windows
 from conversations.ops import maintenance
 from conversations.runtime import log_context
-from conversations.turns import queued, recovery, titles, turn
+from conversations.turns import queued, recovery, titles, turn, whole_files
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
@@ -29,6 +29,10 @@ async def compact(compaction_id: str) -> None:
 async def suggest_title(conversation_id: str, reply_id: str) -> None:
     with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
         await titles.suggest(UUID(conversation_id), UUID(reply_id))
+
+
+async def read_whole(reading_id: str) -> None:
+    await whole_files.run(UUID(reading_id))
 
 
 async def ask_window(profile_id: str) -> None:

@@ -16,6 +16,7 @@ from conversations.models.queued_message import QueuedMessage
 from conversations.models.saved_prompt import SavedPrompt
 from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
+from conversations.models.whole_reading import WholeReading
 
 __all__ = [
     "AgentRun",
@@ -39,5 +40,6 @@ __all__ = [
     "SavedPrompt",
     "ToolCall",
     "ToolServer",
+    "WholeReading",
     "Wording",
 ]

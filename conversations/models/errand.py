@@ -8,10 +8,11 @@ from compression.ids import uuid7
 
 
 class Errand(models.Model):
-    """A request that the site itself sent to a model for a person, for instance for a title. Holds figures, no text."""
+    """A request that the site itself sent to a model for a person, such as for a title. Holds figures, no text."""
 
     class Purpose(models.TextChoices):
         TITLE = "title", "Title"
+        READING = "reading", "Reading of a file"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -53,6 +53,7 @@ from conversations.models import (
     SavedPrompt,
     ToolCall,
     ToolServer,
+    WholeReading,
     Wording,
 )
 from conversations.ops import backups
@@ -110,6 +111,16 @@ def people(user: User, conversation: Conversation) -> None:
     conversation.project = Project.objects.create(owner=user, name="Ports", instructions="Times are UTC.")
     conversation.save(update_fields=["project"])
     Link.objects.create(conversation=conversation, since=START, up_to=START, opened=2)
+    WholeReading.objects.create(
+        conversation=conversation,
+        name="a.pdf",
+        question="?",
+        files=[],
+        part_tokens=9,
+        note_tokens=9,
+        total=1,
+        notes=["x"],
+    )
     HeldResponse.objects.create(id=uuid4(), owner=user, before=[], input="[]", output="[]")
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
     Attachment.objects.create(
