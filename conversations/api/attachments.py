@@ -41,7 +41,8 @@ KINDS = dict.fromkeys(("text/plain", *MEDIA_TYPES.values()), BYTES)
     openapi_extra=refuses(409) | FORM_BODY,
 )
 def upload_attachment(request: Request, conversation_id: UUID) -> Status:
-    """An image (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP; at most 5 MB), a text file (UTF-8 or UTF-16; at most 1 MB)
+    """An image (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP; at most 5 MB), a text file (UTF-8 or UTF-16; at most 1 MB;
+    an SVG is drawn where the conversation's model sees images)
     or a document (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, mail; at most 20 MB, only its text is kept),
     by its bytes.
 
@@ -51,7 +52,9 @@ def upload_attachment(request: Request, conversation_id: UUID) -> Status:
     if request.content_type != FORM:
         raise UnsupportedMediaType(f"Send the file as {FORM}.")
     name, data = received(request)
-    return Status(201, attachment_json(attachments.upload(conversation, name=name, data=data), conversation.window))
+    sees = conversation.model is not None and conversation.model.can_see
+    row = attachments.upload(conversation, name=name, data=data, draws=sees)
+    return Status(201, attachment_json(row, conversation.window))
 
 
 @router.get(

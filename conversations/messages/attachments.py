@@ -18,6 +18,7 @@ from conversations.errors import Invalid, NotFound
 from conversations.messages import documents, text_files
 from conversations.messages import images as image_files
 from conversations.messages.images import is_image, read_image
+from conversations.messages.svg import is_svg
 from conversations.messages.text_files import Place, read_text_file
 from conversations.models import Attachment, Conversation, Message
 from conversations.quota import require_storage
@@ -45,8 +46,10 @@ class Attached:
         return bool(self.row.kind == Kind.IMAGE)
 
 
-def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
+def upload(conversation: Conversation, *, name: str, data: bytes, draws: bool = False) -> Attachment:
     """Store a file for its owner's next message; the same bytes again return the first row.
+
+    With `draws` an SVG becomes an image, for a model that sees; else it is text.
 
     Raises Invalid, with the field `file`, for an empty file, one that is no image, document or text, one that is too
     large, and one file too many. Raises NotFound if the conversation was deleted meanwhile, TooMany or Busy if too many
@@ -54,7 +57,7 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
     """
     if not data:
         raise Invalid("file: is empty.", field="file")
-    made = _read(data, by=conversation.owner_id)
+    made = _read(data, draws=draws, by=conversation.owner_id)
     require_storage(conversation.owner_id, len(made["data"]))
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
@@ -181,9 +184,9 @@ def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str
     return message.content[row.start : row.start + (row.length or 0)] if message else ""
 
 
-def _read(data: bytes, *, by: Hashable) -> dict[str, Any]:
+def _read(data: bytes, *, draws: bool, by: Hashable) -> dict[str, Any]:
     """The columns of a file, by what its bytes are."""
-    if is_image(data):
+    if is_image(data) or (draws and is_svg(data)):
         return _image(data, by=by)
     if kind := documents.kind_of(data):
         document = documents.read_document(data, kind, by=by)

@@ -9,6 +9,7 @@ import pillow_heif
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from conversations.errors import Invalid
+from conversations.messages import svg
 from conversations.messages.images import CONVERTED, CONVERTED_SIDE, MAX_SIDE, MEDIA_TYPES, ImageFile, too_wide
 
 pillow_heif.register_heif_opener()
@@ -30,6 +31,8 @@ def work(data: bytes) -> ImageFile:
 
 
 def _decoded(data: bytes) -> ImageFile:
+    if svg.is_svg(data):
+        data = svg.drawn(data)
     with Image.open(BytesIO(data), formats=(*MEDIA_TYPES, *CONVERTED)) as image:
         if max(image.size) > MAX_SIDE:
             raise too_wide()

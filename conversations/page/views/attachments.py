@@ -32,10 +32,11 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
     try:
         name, data = received(request)
         profile = settings.profile_of(conversation)
+        sees = profile is not None and profile.can_see
         try:
-            rows = [attachments.upload(conversation, name=name, data=data)]
+            rows = [attachments.upload(conversation, name=name, data=data, draws=sees)]
         except Scanned:
-            if profile is None or not profile.can_see:
+            if not sees:
                 raise
             rows, pages = attachments.upload_pages(conversation, name=name, data=data)
     except Refused as refusal:
