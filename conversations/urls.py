@@ -128,6 +128,7 @@ urlpatterns = [
     path("c/<uuid:pk>/send", messages.send_message, name="send"),
     path("c/<uuid:pk>/attachments", attachments.upload, name="attachments"),
     path("c/<uuid:pk>/attachments/<uuid:attachment_id>", attachments.attachment, name="attachment"),
+    path("c/<uuid:pk>/attachments/<uuid:attachment_id>/preview", attachments.preview, name="preview_attachment"),
     path(
         "c/<uuid:pk>/attachments/<uuid:attachment_id>/remove", attachments.remove_attachment, name="remove_attachment"
     ),

@@ -129,3 +129,15 @@ def test_a_document_is_downloaded_as_the_text_that_is_kept(client: Client, conve
         and 'filename="plan.pdf.txt"' in response["Content-Disposition"]
     )
     assert b"zebra listens" in response.content
+
+
+def test_a_waiting_document_is_seen_as_the_model_gets_it(client: Client, conversation: Conversation) -> None:
+    client.force_login(conversation.owner)
+    row = upload(conversation, name="ports <b>.pdf", data=PDF)
+    page = client.get(reverse("preview_attachment", args=[conversation.pk, row.pk])).content.decode()
+    assert "The zebra listens on 7781." in page and "[Page 2]" in page and "<b>" not in page
+    long = upload(conversation, name="long.txt", data=b"word " * 20_000)
+    page = client.get(reverse("preview_attachment", args=[conversation.pk, long.pk])).content.decode()
+    assert "the first 50,000 characters" in page and len(page) < 60_000
+    client.force_login(User.objects.create_user("eve"))
+    assert client.get(reverse("preview_attachment", args=[conversation.pk, row.pk])).status_code == 404

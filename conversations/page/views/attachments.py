@@ -19,6 +19,9 @@ from conversations.messages.file_http import received, sent_out
 from conversations.models import Attachment
 from conversations.page.views.guard import Request, member
 
+PREVIEWED = 50_000
+"""The characters of a file that its preview shows."""
+
 
 @member
 @require_POST
@@ -57,6 +60,17 @@ def remove_attachment(request: Request, pk: UUID, attachment_id: UUID) -> HttpRe
     with suppress(NotFound):
         attachments.remove(conversation, attachment_id)
     return HttpResponse()
+
+
+@member
+@require_GET
+def preview(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
+    """The text of the owner's file as the model gets it, from its beginning, or the image."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(Attachment.objects.select_related("message"), conversation=conversation, pk=attachment_id)
+    text = "" if row.kind == Attachment.Kind.IMAGE else attachments.bytes_of(row).decode(errors="replace")
+    context = {"attachment": row, "text": text[:PREVIEWED], "left_out": max(0, len(text) - PREVIEWED)}
+    return render(request, "conversations/_preview.html", context)
 
 
 @member
