@@ -43,7 +43,7 @@ check: $(VENV)/installed-dev
 	@$(PYTHON) manage.py makemigrations --check --dry-run > /dev/null
 
 bench: $(VENV)/installed-dev
-	@missed=0; for part in compaction stages parts ledger context live gateway clients programs agents economy; do \
+	@missed=0; for part in compaction stages parts ledger context live gateway clients programs agents economy documents; do \
 		$(PYTHON) -m benchmarks.$$part || missed=1; \
 	done; exit $$missed
 

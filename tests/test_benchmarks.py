@@ -12,12 +12,23 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import DATA
+from tests.needs import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
 ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory", "ledger")
 LOADS = ("load storm", "load sockets", "load streams", "load messages", "load turns")
 AT_THE_GATEWAY = ("gateway", "clients", "programs")
-BENCHMARKS = (*ON_REAL_CONVERSATIONS, *AT_THE_GATEWAY, "context", "live", "agents", "parts", "economy", *LOADS)
+BENCHMARKS = (
+    *ON_REAL_CONVERSATIONS,
+    *AT_THE_GATEWAY,
+    "context",
+    "live",
+    "agents",
+    "parts",
+    "economy",
+    "documents",
+    *LOADS,
+)
 FIGURE = re.compile(r"\d+(?:\.\d+)? (?:ms|s|%|MB|KB|KiB|µs)|\.\d{3}")
 
 
@@ -35,6 +46,8 @@ def test_the_small_form_of_a_benchmark_ends_well_and_prints_figures(command: str
         pytest.skip(f"{DATA} is not there: the real conversations are kept beside the checkout")
     if command == "programs" and not any(map(shutil.which, ("codex", "claude", "opencode"))):
         pytest.skip("none of the programs is here: npm install -g @openai/codex @anthropic-ai/claude-code opencode-ai")
+    if command == "documents" and CHROMIUM.find() is None:
+        pytest.skip("Chromium is not here: it prints the documents")
     done = small(command)
     assert done.returncode == 0, done.stderr
     assert FIGURE.search(done.stdout), done.stdout
