@@ -1,7 +1,7 @@
 // Finds the conversations of an export in a zip. A zip's directory is at its end, so that only that and the members
 // themselves are read of a file, however large its images are. Listens to nothing.
 
-const WANTED = /(?:^|\/)(?:conversations(?:-\d{1,6})?|prod-grok-backend)\.json$|(?:^|\/)[^/]*Gemini[^/]*\/[^/]+\.json$/, NESTED = /\.zip$/i;
+const WANTED = /(?:^|\/)(?:conversations(?:-\d{1,6})?|prod-grok-backend|projects(?:\/[^/]+)?)\.json$|(?:^|\/)[^/]*Gemini[^/]*\/[^/]+\.json$/, NESTED = /\.zip$/i;
 const IMAGE = /(?:^|\/)(file[-_][A-Za-z0-9]{1,80})[-.][^/]*$/i; // ChatGPT's: an image's name begins with its id
 const MAX_DIRECTORY = 64_000_000;
 const LOCAL = 0x04034b50, ENTRY = 0x02014b50, END = 0x06054b50, END64 = 0x06064b50;

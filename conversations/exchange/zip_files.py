@@ -26,6 +26,8 @@ WANTED = re.compile(
     r"|(?:.{0,1000}/)?(?=[^/]{0,100}Gemini)[^/]{1,200}/[^/]{1,200}\.json"
 )
 """The files of conversations of ChatGPT, Claude, Grok and, in any language, Gemini (Google Takeout)."""
+PROJECTS = re.compile(r"(?:.{0,1000}/)?projects(?:/[^/]{1,200})?\.json")
+"""The projects in Claude's export, beside its conversations: all in one file, or one each."""
 UNWANTED = re.compile(r"(?:.{0,1000}/)?(?=[^/]{0,100}Gemini)[^/]{1,200}/[^/]{1,200}\.html")
 SHARD = re.compile(r"(?:.*/)?conversations-\d{1,6}\.json")
 IMAGE = re.compile(r"(?:.{0,1000}/)?(file[-_][A-Za-z0-9]{1,80})[-.][^/]{0,255}", re.IGNORECASE)
@@ -100,6 +102,7 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
         raise fault("file", "the zip file has no conversations.json.")
     if len(chosen) > 1:
         raise fault("file", f"the zip file has two: {', '.join(one.filename[:100] for one in chosen[:2])}.")
+    several = [*several, *(member for member in found if PROJECTS.fullmatch(member.filename))]
     total = sum(member.file_size for member in several)
     if total > MAX_BYTES:
         raise fault(_told(several[0]), f"at most {MAX_BYTES:,} bytes when it is unpacked, not {total:,}.")

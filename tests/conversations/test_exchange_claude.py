@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import io
 import json
 from datetime import UTC, datetime
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import User
 
 from conversations.errors import Invalid
 from conversations.exchange.imports import Imported, import_conversations
-from conversations.models import Conversation, ToolCall
+from conversations.models import Conversation, LedgerEntry, ToolCall
 from tests.conversations.exports import claude, wrote
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -56,6 +58,30 @@ def test_a_conversation_comes_in_with_its_title_and_dates(ada: User) -> None:
         datetime(2025, 1, 6, 10, tzinfo=UTC),
     )
     assert said(row) == [("user", "Which port?"), ("assistant", "5433.\n\nIt is the second.")]
+
+
+def test_a_project_becomes_a_chat_with_its_documents_and_proposed_instructions(ada: User) -> None:
+    date = "2025-01-06T09:00:00.000000Z"
+    docs = [
+        {"filename": "ports.md", "content": "billing is 5433", "created_at": date},
+        {"filename": None, "content": "x" * 200_001},
+    ]
+    project = {"uuid": "p1", "name": "Ports", "description": "All ports.", "is_private": True, "creator": {"uuid": "x"},
+               "prompt_template": "Be exact.", "created_at": date, "updated_at": date, "docs": docs}  # fmt: skip
+    made = io.BytesIO()
+    with ZipFile(made, "w") as archive:
+        archive.writestr("conversations.json", json.dumps([claude(wrote("1", "human", "Which port?"))]))
+        archive.writestr("projects.json", json.dumps([project]))
+        archive.writestr("users.json", "[]")
+    chat, row = import_conversations(ada, made.getvalue())
+    assert said(chat) == [("user", "Which port?")]
+    assert (row.title, row.system_prompt, row.proposed_system_prompt) == ("Ports", "", "Be exact.")
+    contents = [content for _, content in said(row)]
+    assert contents[:2] == ["All ports.", "[File: ports.md]\n\nbilling is 5433"] and contents[2].endswith(
+        "characters in all]"
+    )
+    assert not LedgerEntry.objects.exists()
+    assert import_conversations(ada, made.getvalue()).unchanged == 2
 
 
 def test_an_old_message_without_blocks_has_its_text(ada: User) -> None:
