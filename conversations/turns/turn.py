@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -110,7 +111,7 @@ async def _end_next(running: Running, ending: asyncio.Future[Running | None]) ->
         await _end(following, status, "")
 
 
-async def _to_its_end(task: asyncio.Task[None]) -> None:
+async def _to_its_end(task: asyncio.Task[Any]) -> None:
     """Wait for `task` and ignore further cancellations: Stop can be pressed twice."""
     while not task.done():
         with suppress(asyncio.CancelledError):
@@ -140,7 +141,8 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
         return None
     running_replies[conversation_id] = running
     if held is Held.STOPPING:
-        await _end(running, Status.STOPPED, "")
+        # The Stop that is noted may cancel this task too: the reply is ended all the same.
+        await _to_its_end(asyncio.ensure_future(_end(running, Status.STOPPED, "")))
         return None
     return running
 
@@ -231,11 +233,11 @@ async def _save(
     answer, also = running.answer, None
     if status != Status.COMPLETE:
         answer.calls, also = (), partial(dispatch.abandon, running.conversation_id)
-    answer.settle()
-    tokens = await asyncio.to_thread(answer.tokens)
-    finish = partial(replies.finish, answer, running.token, status=status, error=error, error_code=code)
-    save = partial(finish, tokens=tokens, also=also)
     try:
+        answer.settle()
+        tokens = await asyncio.to_thread(answer.tokens)
+        finish = partial(replies.finish, answer, running.token, status=status, error=error, error_code=code)
+        save = partial(finish, tokens=tokens, also=also)
         saved = await retry_on_database_error(save)
         # Register the next reply without an await in between: Stop must find a running reply at any time.
         return saved, _next(running, saved[1]) if saved and saved[1] else None

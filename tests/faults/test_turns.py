@@ -234,6 +234,23 @@ async def test_a_deletion_goes_through_while_others_write(user: Any, profile: Mo
     assert not faults
 
 
+async def test_a_stop_that_is_noted_and_cancels_the_task_at_any_moment_leaves_no_reply(chat: Chat) -> None:
+    """A Stop of another process is noted with the reply; one of this process cancels its task as well."""
+    for number in range(40):
+        row = await Conversation.objects.acreate(owner_id=chat.conversation.owner_id, model=chat.conversation.model)
+        reply = await row.messages.acreate(
+            role="assistant", status="streaming", created_at=timezone.now(), stopping_at=timezone.now(),
+            lease_token=row.pk, lease_expires_at=timezone.now() + timedelta(minutes=1),
+        )  # fmt: skip
+        task = asyncio.ensure_future(turn.run(row.pk, reply.pk, row.pk))
+        await asyncio.sleep(0.0005 * number)
+        running.stop_here(row.pk)
+        await asyncio.gather(task, return_exceptions=True)
+        assert not running.running_replies, number
+        await reply.arefresh_from_db()
+        assert not reply.is_streaming or number < 3, number
+
+
 async def test_a_conversation_that_is_deleted_while_it_is_compressed_leaves_no_error(
     filled: Conversation, chat: Chat, caplog: pytest.LogCaptureFixture
 ) -> None:
