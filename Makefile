@@ -11,7 +11,7 @@ ON_POSTGRESQL := tests/conversations tests/compression tests/agents
 SECOND_TRIES := $(abspath $(VENV))/second-tries
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test needs check lock bench bench-load bench-memory bench-retention torture clean
+.PHONY: run setup test needs check lock wheel bench bench-load bench-memory bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -68,6 +68,10 @@ torture: needs
 	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture.floods
 	@$(PYTHON) -m tests.torture
+
+# A wheel with all that the site needs, in dist/.
+wheel: $(VENV)/installed-dev
+	@$(PYTHON) -m hatchling build -t wheel -d dist
 
 lock:
 	@uv pip compile -q pyproject.toml --universal --python-version 3.12 --generate-hashes --no-emit-index-url \

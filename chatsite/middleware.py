@@ -14,16 +14,29 @@ from conversations.runtime import log_context
 
 View = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
-COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
+HTML = "text/html"
+COMPRESSED = {HTML, "text/css", "text/javascript", "image/svg+xml"}
+
+
+class WithoutPadding(GZipMiddleware):
+    """Compresses files that are the same for everybody: no secret in them can be guessed from their size."""
+
+    max_random_bytes = 0
 
 
 class Compressed(GZipMiddleware):
     """Compresses pages, styles, scripts and SVG to a quarter; other responses, above all streams, stay as they are."""
 
+    def __init__(self, get_response: View) -> None:
+        super().__init__(get_response)
+        self._files = WithoutPadding(get_response)
+
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         kind = response.headers.get("Content-Type", "").partition(";")[0]
         if response.status_code != 200 or kind not in COMPRESSED:
             return response
+        if kind != HTML:
+            return self._files.process_response(request, response)
         return super().process_response(request, response)
 
 

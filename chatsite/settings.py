@@ -15,10 +15,10 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
-from chatsite import logs
+from chatsite import folders, logs
 from conversations.runtime import private_files
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = folders.files()
 TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 
 
@@ -61,7 +61,7 @@ FORWARDED_ALLOW_IPS = read("FORWARDED_ALLOW_IPS", [], networks, "addresses or ne
 # Set by `manage.py serve`, the only server that knows its address here.
 LISTENS_ON_LOOPBACK = False
 LISTENS_AT = ""  # the address that `serve` announces; "" under another command
-DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
+DATA_DIR = Path(read("DATA_DIR", folders.data())).resolve()
 with contextlib.suppress(OSError):
     DATA_DIR.mkdir(parents=True, exist_ok=True)
 if not (DATA_DIR.is_dir() and os.access(DATA_DIR, os.W_OK)):

@@ -50,7 +50,8 @@ document.addEventListener("click", ({ target }) => {
   const button = target.closest("button");
   if (button?.matches(".copy")) copy(button, fetchText(button.dataset.copy), htmlOf(button.closest(".message")));
   else if (button?.dataset.address) copy(button, Promise.resolve(button.dataset.address));
-  else if (button?.matches(".code-head button")) copy(button, Promise.resolve(find("pre", button.closest(".code")).textContent.replace(/\n$/, "")));
+  else if (button?.dataset.code && button.dataset.code !== "copy") import("./code_boxes.js").then(({ act }) => act(button));
+  else if (button?.dataset.code) copy(button, Promise.resolve(find("pre", button.closest(".code")).textContent.replace(/\n$/, "")));
 });
 
 // --- A selection ------------------------------------------------------------------------------------------------------

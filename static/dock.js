@@ -1,9 +1,10 @@
-// The Context panel beside the chat: it opens with its tabs, closes, and its figures follow the meter.
-// Listens to click, keydown, htmx:beforeRequest and htmx:oobAfterSwap.
+// The Context panel beside the chat: it opens with its tabs, closes, and its figures and rules follow the meter.
+// Listens to click, keydown, htmx:beforeRequest, htmx:beforeSwap and htmx:oobAfterSwap.
 import { find } from "./page.js";
 import { writeOn } from "./place.js";
 
 const dock = find("#dock"), opener = find("#to-dock");
+let isStale = false; // whether rules were changed here since they were asked for
 const isSheet = () => getComputedStyle(dock).position === "fixed";
 
 export const open = () => {
@@ -44,11 +45,23 @@ dock.addEventListener("keydown", (event) => {
 });
 // The control that opens the panel closes it too.
 document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.elt.id === "rules-follow") isStale = false;
+  if (event.detail.elt.closest("#rules-section")) isStale = true;
   if (event.detail.elt !== opener || dock.hidden) return;
   event.preventDefault();
   close();
 });
+// A rule that is being typed, or that is on its way, stays as it is.
+const isTyping = () => {
+  const rules = find("#rules-section");
+  return rules?.contains(document.activeElement) || Boolean(rules && find(".htmx-request", rules));
+};
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.requestConfig.elt.id === "rules-follow" && (isStale || isTyping())) detail.shouldSwap = false;
+});
 document.addEventListener("htmx:oobAfterSwap", ({ detail }) => {
-  const memory = find("#memory");
-  if (detail.target.id === "context-meter" && memory?.checkVisibility()) htmx.trigger(memory, "metered");
+  if (detail.target.id !== "context-meter" || dock.hidden) return;
+  const memory = find("#memory"), rules = find("#rules-section");
+  if (memory?.checkVisibility()) htmx.trigger(memory, "metered");
+  if (rules && !isTyping()) htmx.trigger(find("#rules-follow"), "metered");
 });

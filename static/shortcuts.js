@@ -46,7 +46,7 @@ const KEYS = [
   { keys: ["k"], command: true, anywhere: true, act: () => clicks(find("form.begin button")) },
   { keys: ["c"], command: true, shift: true, anywhere: true, act: () => copies(".message.assistant:not([aria-busy]) > .acts > .copy") },
   { keys: ["f"], command: true, shift: true, anywhere: true, act: () => clicks(find("#find-open")) },
-  { keys: [";", ":"], command: true, shift: true, anywhere: true, act: () => copies(".code-head button") },
+  { keys: [";", ":"], command: true, shift: true, anywhere: true, act: () => copies("[data-code=copy]") },
   { keys: ["arrowup"], alt: true, inEmpty: true, act: () => moves(-1) },
   { keys: ["arrowdown"], alt: true, inEmpty: true, act: () => moves(1) },
   { keys: ["pageup"], alt: true, inComposer: true, act: () => reads(-1) },

@@ -15,6 +15,7 @@ from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import attachments as schema
 from conversations.api.schemas.fields import SHAPE, described
+from conversations.context.settings import profile_of
 from conversations.errors import UnsupportedMediaType
 from conversations.messages import attachments
 from conversations.messages.file_http import received, sent_out
@@ -36,15 +37,14 @@ KINDS = dict.fromkeys(("text/plain", *MEDIA_TYPES.values()), BYTES)
 @router.post(
     "/{uuid:conversation_id}/attachments",
     operation_id="attachments_upload",
-    response={201: described(schema.Attachment)},
+    response={201: described(schema.Uploaded)},
     summary="Upload a file for a message",
     openapi_extra=refuses(409) | FORM_BODY,
 )
 def upload_attachment(request: Request, conversation_id: UUID) -> Status:
-    """An image (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP; at most 5 MB), a text file (UTF-8 or UTF-16; at most 1 MB;
-    an SVG is drawn where the conversation's model sees images)
+    """An image (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP; at most 5 MB), a text file (UTF-8 or UTF-16; at most 1 MB)
     or a document (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, mail; at most 20 MB, only its text is kept),
-    by its bytes.
+    by its bytes. Where the conversation's model sees images, an SVG and the pages of a scanned PDF become images.
 
     It waits for a message that names it in `attachments`, for a day. With a key; a session uploads on the page.
     """
@@ -52,9 +52,10 @@ def upload_attachment(request: Request, conversation_id: UUID) -> Status:
     if request.content_type != FORM:
         raise UnsupportedMediaType(f"Send the file as {FORM}.")
     name, data = received(request)
-    sees = conversation.model is not None and conversation.model.can_see
-    row = attachments.upload(conversation, name=name, data=data, draws=sees)
-    return Status(201, attachment_json(row, conversation.window))
+    profile = profile_of(conversation)
+    sees = profile is not None and profile.can_see
+    first, *further = attachments.upload_seen(conversation, name=name, data=data, sees=sees).rows
+    return Status(201, attachment_json(first, conversation.window) | {"further": [str(row.pk) for row in further]})
 
 
 @router.get(

@@ -72,17 +72,36 @@ def upload(conversation: Conversation, *, name: str, data: bytes, draws: bool = 
         return Attachment.objects.create(conversation=conversation, owner_id=owner, name=clean_name(name), **made)
 
 
-def upload_pages(conversation: Conversation, *, name: str, data: bytes) -> tuple[list[Attachment], int]:
-    """Store the pages of a scanned PDF as images, as many as a message has room for.
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """The rows of an uploaded file: one, or the first pages of a scan. `pages` is the number of all pages of a scan."""
 
-    Returns (the images, the number of all pages). Raises as `upload` does.
+    rows: list[Attachment]
+    pages: int = 0
+
+
+def upload_seen(conversation: Conversation, *, name: str, data: bytes, sees: bool) -> Uploaded:
+    """Store a file for a model that sees images, if `sees`: it gets drawings, and the pages of a scan, as images.
+
+    Raises as `upload` does; Scanned for a scan that the model cannot see.
     """
+    try:
+        return Uploaded([upload(conversation, name=name, data=data, draws=sees)])
+    except documents.Scanned:
+        if not sees:
+            raise
+    return _upload_pages(conversation, name=name, data=data)
+
+
+def _upload_pages(conversation: Conversation, *, name: str, data: bytes) -> Uploaded:
+    """Store the pages of a scan as images, as many as a message has room for."""
     room = MAX_PENDING - pending(conversation).count()
     if room < 1:
         raise Invalid(f"file: at most {MAX_PENDING} files a message.", field="file", limit=MAX_PENDING)
     drawn = documents.draw_pages(data, most=room, by=conversation.owner_id)
     named = enumerate(drawn.files, start=1)
-    return [upload(conversation, name=f"{name}, page {number}", data=page) for number, page in named], drawn.pages
+    rows = [upload(conversation, name=f"{name}, page {number}", data=page) for number, page in named]
+    return Uploaded(rows, drawn.pages)
 
 
 def remove(conversation: Conversation, attachment_id: UUID) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -32,6 +33,10 @@ class Picture:
     height: int
 
 
+MAX_HEADING = 1_500
+_PART = re.compile(r'<file name="[^"\n]*, part \d{1,6} of \d{1,6}(?:, pages? [^"\n]*)?">')
+
+
 @register.filter
 def segments(message: Message) -> list[Segment]:
     """A message's own text without its files, split at pastes."""
@@ -43,6 +48,12 @@ def segments(message: Message) -> list[Segment]:
 def without_files(message: Message) -> str:
     """A message's own text without its files, pastes included."""
     return words_of(message)
+
+
+@register.filter
+def is_file_part(message: Message) -> bool:
+    """Whether a message is a part of a file that was longer than the window, and nothing else."""
+    return bool(message.role == Message.Role.USER and _PART.match(message.content[:MAX_HEADING]))
 
 
 @register.filter

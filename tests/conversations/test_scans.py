@@ -14,7 +14,7 @@ from PIL import Image
 
 from conversations.errors import Invalid
 from conversations.messages.documents import draw_pages
-from conversations.models import Attachment, Conversation, ModelProfile
+from conversations.models import ApiKey, Attachment, Conversation, ModelProfile
 from tests.conversations import documents
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -57,6 +57,18 @@ def test_a_long_scan_says_how_many_pages_there_is_room_for(page: Client, convers
 def test_a_model_that_does_not_see_hears_why_and_nothing_is_stored(page: Client, conversation: Conversation) -> None:
     answer = sent(page, conversation, documents.scan(2))
     assert answer.status_code == 400 and b"its pages are pictures" in answer.content and not names()
+
+
+def test_the_api_answers_with_the_first_page_and_the_ids_of_the_others(
+    client: Client, conversation: Conversation
+) -> None:
+    ModelProfile.objects.update(sees_images=True)
+    _, key = ApiKey.make(conversation.owner, "script")
+    address = f"/api/conversations/{conversation.pk}/attachments"
+    file = SimpleUploadedFile("letter.pdf", documents.scan(3))
+    answer = client.post(address, {"file": file}, HTTP_AUTHORIZATION=f"Bearer {key}").json()
+    assert (answer["name"], answer["kind"], len(answer["further"])) == ("letter.pdf, page 1", "image", 2)
+    assert {answer["id"], *answer["further"]} == {str(pk) for pk in Attachment.objects.values_list("pk", flat=True)}
 
 
 def test_pages_of_any_size_are_drawn_within_the_same_pixels() -> None:

@@ -81,7 +81,7 @@ def test_a_reply_is_copied_as_html_too(reader: Person) -> None:
 
 
 def test_code_is_copied_exactly(reader: Person) -> None:
-    button = reader.page.locator(".code-head button")
+    button = reader.page.locator("[data-code=copy]")
     button.click()
     expect(button).to_have_text("Copied")
     assert clipboard(reader.page) == CODE.removesuffix("\n")

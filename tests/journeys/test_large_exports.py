@@ -132,10 +132,13 @@ def test_the_images_of_an_export_come_in_with_the_messages_that_show_them(alice:
     expect(report).to_contain_text("7 conversations came in, with 14 messages.", timeout=60_000)
     expect(alice.page.locator("#import-unread li")).to_have_count(0)
     with closing(sqlite3.connect(alice.site.data / "chatsite.sqlite3")) as database:
-        rows = database.execute(
-            "SELECT name FROM conversations_attachment WHERE kind = 'image' ORDER BY name"
-        ).fetchall()
-        text = database.execute("SELECT content FROM conversations_message WHERE content LIKE '%Look, 7%'").fetchone()
+        own = "SELECT c.id FROM conversations_conversation c JOIN auth_user u ON u.id = c.owner_id WHERE u.username = ?"
+        images = f"SELECT name FROM conversations_attachment WHERE kind = 'image' AND conversation_id IN ({own})"
+        rows = database.execute(images, (alice.name,)).fetchall()
+        words = (
+            f"SELECT content FROM conversations_message WHERE content LIKE '%Look, 7%' AND conversation_id IN ({own})"
+        )
+        text = database.execute(words, (alice.name,)).fetchone()
     assert sorted(name for (name,) in rows) == sorted(f"file-A{number}.png" for number in range(12))
     assert text == ("[Image: file-B1.png]\n[Image: file-gone.png]\nLook, 7.",)
     assert alice.complaints == []

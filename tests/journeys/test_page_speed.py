@@ -23,16 +23,18 @@ HEIGHT = "(one) => one.getBoundingClientRect().height"
 
 
 def transferred(page: Page, url: str) -> int:
-    """Bytes that come over the wire for a page and all it needs, nothing of it known before."""
+    """Bytes that come over the wire for a page and all it needs but its font, nothing of it known before."""
     cdp = page.context.new_cdp_session(page)
     cdp.send("Network.enable")
     cdp.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    sizes: list[float] = []
-    cdp.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    sizes: dict[str, float] = {}
+    fonts: set[str] = set()
+    cdp.on("Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}))
+    cdp.on("Network.requestWillBeSent", lambda event: fonts.update([event["requestId"]] * (event["type"] == "Font")))
     page.goto(url, wait_until="networkidle")
     cdp.detach()
-    assert len(sizes) > 4
-    return int(sum(sizes))
+    assert len(sizes) > 4 and len(fonts) == 1, "a page in English needs one part of the font"
+    return int(sum(size for id, size in sizes.items() if id not in fonts))
 
 
 def seconds_until_usable(page: Page, url: str) -> float:

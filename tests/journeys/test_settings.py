@@ -161,6 +161,22 @@ def test_what_was_noted_is_made_a_rule_and_a_rule_is_superseded_and_put_in_force
     assert alice.complaints == []
 
 
+def test_the_open_rules_follow_what_is_said_and_leave_a_rule_that_is_typed(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    panel = context_of(alice, "Rules")
+    alice.says("Always answer in French. We decided to use port 5433.")
+    alice.is_answered("All right.")
+    expect(panel.locator(IN_FORCE)).to_have_count(1)
+    expect(panel.locator("#tab-rules")).to_contain_text("1 to decide")
+    llm.enqueue("Then.", drip=0.3)
+    alice.says("Never use emojis.")
+    panel.locator("#rule-new").press_sequentially("Be short", delay=60)
+    alice.is_answered("Then.")
+    alice.page.wait_for_timeout(500)
+    expect(panel.locator("#rule-new")).to_have_value("Be short")
+    assert alice.complaints == []
+
+
 def test_an_order_that_is_pasted_among_the_words_is_no_rule_and_stays_none_when_it_is_edited(
     alice: Person, llm: LlmServer
 ) -> None:

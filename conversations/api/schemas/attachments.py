@@ -28,6 +28,12 @@ class Attachment(BaseModel):
     length: int | None = about("And how many characters it has.", None, ge=1)
 
 
+class Uploaded(Attachment):
+    """A file that was uploaded. Of a scan it is the first page, as an image, for a model that sees images."""
+
+    further: list[UUID] = about("Ids of a scan's further pages, as many as a message has room for.", [])
+
+
 class FileForm(BaseModel):
     """The body of an upload, as `multipart/form-data`."""
 

@@ -44,7 +44,7 @@ clean = partial(
         "ol": {"start"},
         "th": {"align"},
         "td": {"align"},
-        "button": {"type"},
+        "button": {"type", "data-code", "aria-pressed"},
         "code": {"class"},
         **{tag: {"class", "role", "tabindex", "aria-label"} for tag in ("span", "div", "pre")},
         **formulas.ATTRIBUTES,
@@ -53,6 +53,13 @@ clean = partial(
     url_schemes={scheme.partition(":")[0] for scheme in SCHEMES},
     link_rel="noopener nofollow",
 )
+CODE_ACTS = (
+    '<button type="button" data-code="wrap" aria-pressed="false">Wrap</button>'
+    '<button type="button" data-code="save">Download</button>'
+    '<button type="button" data-code="copy">Copy</button>'
+)
+DRAW = '<button type="button" data-code="draw">Draw</button>'
+"""The buttons of a box of code, and of a diagram; `static/code_boxes.js` and `static/copying.js` listen to them."""
 
 
 class Renderer(RendererHTML):
@@ -177,6 +184,6 @@ def code_box(code: str, language: str, *, plain: bool = False, written_to: str =
     inner = escape(code) if plain else coloured(code, language)
     return (
         f'<div class="code"><div class="code-head"><span>{escape(language or "text")}</span>'
-        f'<button type="button">Copy</button></div>'
+        f"{DRAW if language.lower() == 'mermaid' else ''}{CODE_ACTS}</div>"
         f"<pre {SCROLLS.format(label)}><code{place}>{inner}</code></pre></div>"
     )

@@ -14,7 +14,6 @@ from conversations.access import get_conversation
 from conversations.context import settings
 from conversations.errors import NotFound, Refused
 from conversations.messages import attachments
-from conversations.messages.documents import Scanned
 from conversations.messages.file_http import received, sent_out
 from conversations.models import Attachment
 from conversations.page.views.guard import Request, member
@@ -30,25 +29,19 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
 
     Of a scanned document a model that sees images gets the first pages as images.
     """
-    conversation, profile = get_conversation(request.user, pk), None
-    pages = 0
+    conversation = get_conversation(request.user, pk)
     try:
         name, data = received(request)
         profile = settings.profile_of(conversation)
         sees = profile is not None and profile.can_see
-        try:
-            rows = [attachments.upload(conversation, name=name, data=data, draws=sees)]
-        except Scanned:
-            if not sees:
-                raise
-            rows, pages = attachments.upload_pages(conversation, name=name, data=data)
+        made = attachments.upload_seen(conversation, name=name, data=data, sees=sees)
     except Refused as refusal:
         file = request.FILES.get("file")
         rejected = {"name": file.name if file else "", "why": refusal.without_field}
         response = render(request, "conversations/_not_attached.html", rejected, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
-    left_out = max(0, pages - len(rows))
-    context = {"attachments": rows, "profile": profile, "name": name, "left_out": left_out, "pages": pages}
+    left_out = max(0, made.pages - len(made.rows))
+    context = {"attachments": made.rows, "profile": profile, "name": name, "left_out": left_out, "pages": made.pages}
     return render(request, "conversations/_attached.html", context)
 
 
