@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 ('notes', models.JSONField(default=list)),
                 ('status', models.CharField(choices=[('running', 'Reading'), ('stopped', 'Stopped'), ('failed', 'Failed'), ('answered', 'Answered')], default='running', max_length=16)),
                 ('error', models.TextField(blank=True)),
+                ('attempt', models.PositiveIntegerField(default=1)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='readings', to='conversations.conversation')),
             ],

@@ -30,6 +30,8 @@ class WholeReading(models.Model):
     notes = models.JSONField(default=list)
     status = models.CharField(max_length=16, choices=Status, default=Status.RUNNING)
     error = models.TextField(blank=True)
+    # Counted up each time that it goes on: a task of an earlier attempt that still runs keeps nothing.
+    attempt = models.PositiveIntegerField(default=1)
     # Updated with each note; a running reading that was not updated for long has lost its process.
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from compression.core.tokens import count_tokens
@@ -155,7 +156,7 @@ def go_on(row: WholeReading) -> None:
     lost = timezone.now() - LOST
     idle = WholeReading.objects.filter(pk=row.pk).exclude(status=Status.ANSWERED)
     idle = idle.exclude(status=Status.RUNNING, updated_at__gte=lost)
-    if idle.update(status=Status.RUNNING, error="", updated_at=timezone.now()):
+    if idle.update(status=Status.RUNNING, error="", updated_at=timezone.now(), attempt=F("attempt") + 1):
         queue.enqueue("read_whole", str(row.pk))
 
 
@@ -221,19 +222,25 @@ def _note(row: WholeReading, profile: ModelProfile, reply: Reply) -> bool:
             **spending_columns(profile, reply.spent),
         )
     row.notes.append(reply.text.strip())
-    kept = WholeReading.objects.filter(pk=row.pk, status=Status.RUNNING)
-    return bool(kept.update(notes=row.notes, updated_at=timezone.now()))
+    return bool(_current(row).update(notes=row.notes, updated_at=timezone.now()))
 
 
 def _fail(row: WholeReading, reason: str) -> None:
-    WholeReading.objects.filter(pk=row.pk, status=Status.RUNNING).update(status=Status.FAILED, error=reason)
+    _current(row).update(status=Status.FAILED, error=reason)
+
+
+def _current(row: WholeReading) -> QuerySet[WholeReading]:
+    """The row, if this attempt still reads it."""
+    return WholeReading.objects.filter(pk=row.pk, status=Status.RUNNING, attempt=row.attempt)
 
 
 def _answer(row: WholeReading) -> None:
     """Send the question with the notes as a file. Raises Refused, for instance while a reply is being written."""
+    if not _current(row).exists():
+        return
     file = upload(row.conversation, name=f"{NOTES} {row.name}.md", data=notes_text(row).encode())
     begin(row.conversation, content=row.question, client_id=f"reading-{row.pk}", attachments=[file.pk])
-    WholeReading.objects.filter(pk=row.pk).update(status=Status.ANSWERED)
+    _current(row).update(status=Status.ANSWERED)
 
 
 NOTES = "Notes on the whole of"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -108,6 +109,23 @@ async def test_a_stop_ends_it_after_the_part_and_nothing_is_sent(chat: Chat) -> 
     await row.arefresh_from_db()
     assert row.status == "stopped" and len(row.notes) < row.total
     assert await chat.conversation.messages.acount() == count
+
+
+async def test_a_reading_that_goes_on_while_its_last_part_is_read_is_read_by_one_task(chat: Chat) -> None:
+    file = await with_book(chat)
+    chat.llm.enqueue("slow", times=30, delay=0.2)
+    row = await read(chat, file)
+    await asyncio.sleep(0.1)
+    await sync_to_async(whole_files.stop)(row)
+    await sync_to_async(whole_files.go_on)(row)
+    await sync_to_async(whole_files.go_on)(row)
+    await settled()
+    await row.arefresh_from_db()
+    assert (row.status, len(row.notes), row.attempt) == ("answered", row.total, 2)
+    asked = [one for one in chat.llm.received if "You read one part" in one.text]
+    assert len(asked) == row.total + 1, "only the part that was under way is read twice"
+    assert await chat.conversation.messages.filter(content__startswith=QUESTION).acount() == 1
+    assert not await Attachment.objects.filter(message=None).aexists()
 
 
 async def test_a_lost_process_blocks_nothing(chat: Chat) -> None:
