@@ -7,6 +7,7 @@ import { conversationsIn } from "./zips.js";
 const PART = 4_000_000, MOST_IN_PART = 300;
 const MOST = 24_000_000; // bytes of one conversation, as much as a request may have
 const MOST_IMAGES = 16_000_000, MOST_IMAGE = 5_000_000; // bytes of images sent with a part, and of one
+const PROJECTS = /projects(?:\/[^/]+)?\.json$/, OF_CLAUDE = '"prompt_template"'; // others have files of that name too
 const BUSY = [429, 502, 503, 504];
 const PAUSE = 2; // seconds before a part is sent again
 const SPACE = new Set([9, 10, 13, 32, 44, 0xef, 0xbb, 0xbf]); // blanks, commas, and the mark of UTF-8
@@ -176,7 +177,8 @@ const importOne = async (file, result, to) => {
       if (value === null) {
         result.unread.push({ file: file.name, number: isList ? number : 0, title: "", reason: "It has more than 24 MB." });
         number += 1;
-      } else { blobs.push(value); size += value.size; }
+      } else if (PROJECTS.test(source.name) && !(await value.text()).includes(OF_CLAUDE)) continue;
+      else { blobs.push(value); size += value.size; }
     }
     await flush();
   }

@@ -6,7 +6,7 @@ A large file is parsed in a process of its own: a little text can take a thousan
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from types import ModuleType
@@ -30,7 +30,7 @@ from conversations.exchange.formats import (
 )
 from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
-from conversations.exchange.json_stream import entries
+from conversations.exchange.json_stream import Entry, entries
 
 FORMATS = (chatsite, librechat, neutral, chatgpt, claude, claude_projects, open_webui, grok, gemini)
 WITH_IMAGES = (chatgpt, open_webui)
@@ -54,10 +54,13 @@ def sources(payload: bytes, beside: Mapping[str, bytes] | None = None) -> Iterat
     that has too much in it.
     """
     is_zip = zip_files.is_zip(payload)
-    parts = zip_files.members(payload) if is_zip else (payload,)
+    found = _entries(zip_files.members(payload) if is_zip else (payload,))
+    if is_zip:
+        projects = _entries(zip_files.projects(payload))
+        found = chain(found, (one for one in projects if claude_projects.recognises(one.value)))
     images = Images(zip_files.images(payload) if is_zip else beside)
     messages = pixels = 0
-    for number, entry in enumerate(gemini.gathered(chain.from_iterable(map(entries, map(_decode, parts))))):
+    for number, entry in enumerate(gemini.gathered(found)):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
         place = f"[{number}]" if entry.is_listed else ""
@@ -74,6 +77,10 @@ def sources(payload: bytes, beside: Mapping[str, bytes] | None = None) -> Iterat
         pixels += pixels_of(file for line in source.lines for file in line.files)
         require_pixels("file", pixels)
         yield source
+
+
+def _entries(parts: Iterable[bytes]) -> Iterator[Entry]:
+    return chain.from_iterable(map(entries, map(_decode, parts)))
 
 
 def unread(place: str, entry: object, refusal: Invalid) -> Unread:

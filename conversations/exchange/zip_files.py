@@ -63,6 +63,19 @@ def members(payload: bytes) -> Iterator[bytes]:
             yield _content(archive, chosen)
 
 
+def projects(payload: bytes) -> Iterator[bytes]:
+    """The contents of files that are called as Claude's projects are; other exports have some of the same name.
+
+    Raises Invalid, naming the member.
+    """
+    with _opened(payload) as archive:
+        room = MAX_BYTES
+        for member in archive.infolist():
+            if PROJECTS.fullmatch(member.filename) and member.file_size <= room:
+                room -= member.file_size
+                yield _content(archive, member)
+
+
 def images(payload: bytes) -> dict[str, bytes]:
     """The images beside the conversations by their ids, as many as there is room for. Raises Invalid."""
     found: dict[str, bytes] = {}
@@ -102,7 +115,6 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
         raise fault("file", "the zip file has no conversations.json.")
     if len(chosen) > 1:
         raise fault("file", f"the zip file has two: {', '.join(one.filename[:100] for one in chosen[:2])}.")
-    several = [*several, *(member for member in found if PROJECTS.fullmatch(member.filename))]
     total = sum(member.file_size for member in several)
     if total > MAX_BYTES:
         raise fault(_told(several[0]), f"at most {MAX_BYTES:,} bytes when it is unpacked, not {total:,}.")
