@@ -139,7 +139,7 @@ def start(conversation: Conversation, *, file_id: UUID, question: str) -> WholeR
             question=question,
             files=[str(id) for id in file.ids],
             part_tokens=planned.part_tokens,
-            note_tokens=planned.note_tokens * planned.parts // len(texts),
+            note_tokens=planned.note_tokens * planned.parts // max(1, len(texts)),
             total=len(texts),
         )
     queue.enqueue("read_whole", str(row.pk))

@@ -97,6 +97,16 @@ async def test_a_fault_keeps_the_notes_and_the_reading_goes_on_after_them(chat: 
     assert (row.status, row.notes[0], len(row.notes)) == ("answered", "first note", row.total)
 
 
+async def test_a_part_without_a_note_is_a_fault_and_not_an_empty_note(chat: Chat) -> None:
+    file = await with_book(chat)
+    chat.llm.enqueue("a note")
+    chat.llm.enqueue("", finish_reason="length", times=4)
+    row = await read(chat, file)
+    await settled()
+    await row.arefresh_from_db()
+    assert (row.status, row.notes) == ("failed", ["a note"]) and "before it wrote anything" in row.error
+
+
 async def test_a_stop_ends_it_after_the_part_and_nothing_is_sent(chat: Chat) -> None:
     file = await with_book(chat)
     chat.llm.enqueue("slow", times=9, delay=0.3)
