@@ -3,6 +3,7 @@
 const draw = async ({ code, dark }) => {
   const place = document.querySelector("#diagram");
   const { mermaid } = globalThis;
+  document.documentElement.style.colorScheme = dark ? "dark" : "light"; // the page's own choice, not the system's
   mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme: dark ? "dark" : "neutral", maxTextSize: 50_000 });
   try {
     const { svg } = await mermaid.render("drawn", code);
