@@ -60,7 +60,7 @@ def test_it_serves_pages_styles_and_fonts_and_keeps_data_in_the_person_s_folder(
     ) as site:
         try:
             assert b"first account" in answer(f"http://127.0.0.1:{port}/").lower()
-            for name in ("chat.css", "fonts/inter-latin.woff2", "vendor/mermaid.min.js", "composer.js"):
+            for name in ("chat.css", "fonts/stix-two-math.woff2", "vendor/mermaid.min.js", "composer.js"):
                 assert len(answer(f"http://127.0.0.1:{port}/static/{name}")) > 1_000
         finally:
             site.send_signal(signal.SIGINT)
