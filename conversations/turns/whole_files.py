@@ -23,7 +23,7 @@ from compression.core.tokens import count_tokens
 from conversations.context.request_log import spending_columns
 from conversations.errors import Conflict, Invalid, NotFound, Refused
 from conversations.llm import request
-from conversations.llm.errors import ModelError
+from conversations.llm.errors import ModelError, NotConfigured
 from conversations.llm.port import Reply
 from conversations.llm.profiles import connect, profile_for
 from conversations.llm.request import Prompt
@@ -101,7 +101,10 @@ def files_of(conversation: Conversation) -> list[File]:
 
 def plan(conversation: Conversation, file: File, question: str = "") -> Plan:
     """Plan the reading of a file. Raises Conflict without a model, and Invalid for a file that is too long for it."""
-    profile = profile_for(conversation.model_id)
+    try:
+        profile = profile_for(conversation.model_id)
+    except NotConfigured as fault:
+        raise Conflict(fault.reason, code="no_model") from None
     window = profile.usable_window
     budget = int(window.budget / window.correction)
     fixed = count_tokens(INSTRUCTIONS) + count_tokens(question) + 50
@@ -190,8 +193,8 @@ def _loaded(reading_id: UUID) -> tuple[WholeReading, list[str], ModelProfile] | 
     text = _text(map(UUID, row.files))
     try:
         return row, list(long_files.split(text, tokens=row.part_tokens)), profile_for(row.conversation.model_id)
-    except Refused as refusal:
-        _fail(row, refusal.message)
+    except NotConfigured as fault:
+        _fail(row, fault.reason)
         return None
 
 

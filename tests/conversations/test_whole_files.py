@@ -189,6 +189,15 @@ class TestDialog:
         shown = " ".join(page.get(address).content.decode().split())
         assert "book.pdf" in shown and "request" in shown and "at most $" in shown
 
+    def test_a_site_without_a_model_says_so(self, page: Client, conversation: Conversation) -> None:
+        file = self.file(conversation)
+        ModelProfile.objects.update(enabled=False)
+        address = reverse("readings", args=[conversation.pk])
+        shown = page.get(address)
+        assert shown.status_code == 200 and b"disabled" in shown.content
+        refused = page.post(address, {"file": str(file.pk), "question": "?"}, HTTP_HX_REQUEST="true")
+        assert refused.status_code == 409 and not WholeReading.objects.exists()
+
     def test_another_person_reads_nothing(self, client: Client, conversation: Conversation) -> None:
         row = WholeReading.objects.create(
             conversation=conversation, name="x", question="?", part_tokens=1, note_tokens=1, total=1

@@ -77,6 +77,15 @@ def test_references_stand_for_the_items_that_they_name(caller: Caller) -> None:
     assert caller.sent[1]["content"] == "I look." and len(caller.sent[1]["tool_calls"]) == 2
 
 
+def test_an_item_that_is_named_again_and_again_comes_once(user: User) -> None:
+    """Else a request of some megabytes would ask for as many times the longest answer."""
+    id = f"resp_{1:032x}"
+    held.hold(user.pk, {"input": "one"}, {"id": id, "output": [{"type": "message", "content": "x" * 1_000}]})
+    reference = {"type": "item_reference", "id": f"msg_{1:032x}_0"}
+    items = held.completed({"input": [reference] * 1_000}, user.pk)["input"]
+    assert [item == reference for item in items] == [False, *[True] * 999]
+
+
 def test_a_history_that_was_named_is_compacted_like_any_other(caller: Caller) -> None:
     previous, long = None, "word " * 400
     for number in range(14):

@@ -50,7 +50,7 @@ def read_conversation(data: dict[str, Any]) -> Source:
     """The conversation of activities, which the export has in the reverse order. Raises Invalid, naming the place."""
     activities = data[ACTIVITIES]
     dates = [_date(activity) for activity in activities]
-    if len(activities) > 1 and (dates[0] or datetime.max) >= (dates[-1] or datetime.min):
+    if dates[0] and dates[-1] and dates[0] >= dates[-1]:
         activities, dates = activities[::-1], dates[::-1]
     lines = tuple(line for activity, date in zip(activities, dates, strict=True) for line in _lines(activity, date))
     return Source(

@@ -40,7 +40,8 @@ def completed(body: Json, owner_id: int) -> Json:
     last, _ = _of(previous)
     rows = _rows(owner_id, named | ({last} if last else set()))
     history = _history(owner_id, rows.get(last) if last else None) if previous is not None else []
-    own = [_found(item, rows) if _is_reference(item) else item for item in own]
+    outputs = {id: dict(enumerate(json.loads(row.output))) for id, row in rows.items()}
+    own = [_found(item, outputs) if _is_reference(item) else item for item in own]
     return body | {"input": [*history, *own] or said}
 
 
@@ -105,12 +106,13 @@ def _is_reference(item: object) -> bool:
     return isinstance(item, dict) and (item.get("type") == REFERENCE or item.keys() == {"id"})
 
 
-def _found(item: Json, rows: dict[UUID, HeldResponse]) -> Json:
-    """The item that a reference names, or the reference."""
+def _found(item: Json, outputs: dict[UUID, dict[int, Json]]) -> Json:
+    """The item that a reference names, or the reference. An item is given once: a short request must not become a long
+    one by naming it again and again.
+    """
     id, place = _of(item.get("id"))
-    row = rows.get(id) if id else None
-    output = json.loads(row.output) if row else []
-    return output[place] if place is not None and place < len(output) else item
+    output = outputs.get(id, {}) if id else {}
+    return output.pop(place, item) if place is not None else item
 
 
 def _of(id: object) -> tuple[UUID | None, int | None]:
