@@ -7,6 +7,8 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 from django.utils.decorators import sync_only_middleware
 from django.utils.deprecation import MiddlewareMixin
 
@@ -14,6 +16,7 @@ from conversations.runtime import log_context
 
 View = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
+IN_ENGLISH = (API, "/v1/", "/admin/", "/metrics", "/health")
 HTML = "text/html"
 COMPRESSED = {HTML, "text/css", "text/javascript", "image/svg+xml"}
 
@@ -53,6 +56,21 @@ class Private(MiddlewareMixin):
         if "max-age" not in said and "private, no-store" not in said:
             response.headers["Cache-Control"] = "private, no-store"
         return response
+
+
+class Language(LocaleMiddleware):
+    """Activates the language that the person chose, else the first of the browser's that the pages are written in.
+
+    Programs and the administration have English: programs compare texts, and half of the administration is ours, not
+    translated.
+    """
+
+    def process_request(self, request: HttpRequest) -> None:
+        if request.path_info.startswith(IN_ENGLISH):
+            translation.activate("en")
+            request.LANGUAGE_CODE = "en"
+        else:
+            super().process_request(request)
 
 
 @sync_only_middleware

@@ -11,13 +11,18 @@ from django.contrib.auth import get_user
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest, parse_cookie
 
+from conversations.preferences import language_of
+
 
 def signed_in(inner: Any) -> Any:
-    """`inner` with the session's user as `scope["user"]` and the session's key as `scope["session_key"]`."""
+    """`inner` with `user`, `session_key` and `language` in its scope: those that a page of this browser has."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
-        cookies = dict(scope["headers"]).get(b"cookie", b"")
+        headers = dict(scope["headers"])
+        cookies = headers.get(b"cookie", b"")
         scope["user"], scope["session_key"] = await database_sync_to_async(user_of)(cookies), session_of(cookies)
+        accepted = headers.get(b"accept-language", b"").decode("latin1")
+        scope["language"] = language_of(parse_cookie(cookies.decode("latin1")), accepted)
         await inner(scope, receive, send)
 
     return application

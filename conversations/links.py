@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from conversations.access import CHATS
 from conversations.errors import Conflict, Invalid
@@ -18,10 +19,10 @@ from conversations.messages.history import history
 from conversations.models import Attachment, Conversation, Link, Message
 
 ENDS: dict[str, tuple[str, timedelta | None]] = {
-    "day": ("In a day", timedelta(days=1)),
-    "week": ("In 7 days", timedelta(days=7)),
-    "month": ("In 30 days", timedelta(days=30)),
-    "never": ("When I say so", None),
+    "day": (gettext_noop("In a day"), timedelta(days=1)),
+    "week": (gettext_noop("In 7 days"), timedelta(days=7)),
+    "month": (gettext_noop("In 30 days"), timedelta(days=30)),
+    "never": (gettext_noop("When I say so"), None),
 }
 """The choices of when a link ends, with their labels; None: never by itself."""
 

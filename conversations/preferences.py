@@ -6,12 +6,14 @@ page included, has its appearance from its first byte without a query.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language, get_language_bidi, get_language_from_request
 
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Preference
@@ -51,11 +53,22 @@ def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
 def remember[R: HttpResponse](response: R, preference: Preference) -> R:
     """Set the cookies of a person's appearance on a response, which is returned."""
     cookies = {THEME: preference.theme, ENTER: "sends" if preference.enter_sends else "breaks"}
+    cookies[settings.LANGUAGE_COOKIE_NAME] = preference.language
     for name, value in cookies.items():
+        if not value:
+            response.delete_cookie(name)
+            continue
         response.set_cookie(
             name, value, max_age=KEPT, samesite="Lax", httponly=True, secure=bool(settings.SESSION_COOKIE_SECURE)
         )
     return response
+
+
+def language_of(cookies: Mapping[str, str], accepted: str) -> str:
+    """The language of the pages by a browser's cookies and its Accept-Language header."""
+    request = HttpRequest()
+    request.COOKIES, request.META = dict(cookies), {"HTTP_ACCEPT_LANGUAGE": accepted}
+    return get_language_from_request(request)
 
 
 def appearance(request: HttpRequest) -> Appearance:
@@ -65,5 +78,6 @@ def appearance(request: HttpRequest) -> Appearance:
 
 
 def in_templates(request: HttpRequest) -> dict[str, Any]:
-    """A context processor: every page has `theme` and `enter_sends`."""
-    return appearance(request)._asdict()
+    """A context processor: every page has `theme`, `enter_sends`, its `language` and its `direction`, ltr or rtl."""
+    direction = "rtl" if get_language_bidi() else "ltr"
+    return {**appearance(request)._asdict(), "language": get_language(), "direction": direction}

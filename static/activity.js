@@ -1,7 +1,7 @@
 // Keeps the list of chats as it is: a spinner where a reply is written, a dot where one is new. Counts new replies in the title,
 // and notifies of them where the person allows it. Listens to activity, visibilitychange, pagehide, change, htmx:load and
 // wsAfterMessage.
-import { find, readStored, store, thread } from "./page.js";
+import { find, gettext, readStored, store, thread } from "./page.js";
 
 const EVERY_MS = 5000, HIDDEN_EVERY_MS = 20000, FIRST_MS = 1200, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
 const list = find("#conversations");
@@ -34,7 +34,7 @@ const count = (number) => {
 };
 const notify = (id, name) => {
   if (!readStored(NOTIFY) || document.visibilityState === "visible" || Notification.permission !== "granted") return;
-  const note = new Notification("New reply", { body: name, tag: id });
+  const note = new Notification(gettext("New reply"), { body: name, tag: id });
   note.addEventListener("click", () => { window.focus(); location.assign(`/c/${id}/`); });
 };
 

@@ -1,6 +1,6 @@
 // The requests of htmx and their answers: which are sent, where an answer goes, and the words for a request that failed.
 // Listens to htmx:beforeRequest, beforeSwap, afterRequest, sendError and responseError, and to pageshow.
-import { find, panel, thread } from "./page.js";
+import { find, gettext, panel, thread } from "./page.js";
 
 // A dialog covers the page, and the Context panel may, with the alerts on it.
 const alertPlace = () => {
@@ -11,7 +11,7 @@ export const complain = (words) => {
   const line = document.createElement("p"), button = document.createElement("button");
   button.type = "button";
   button.className = "link";
-  button.textContent = "Dismiss";
+  button.textContent = gettext("Dismiss");
   button.dataset.dismiss = "";
   line.append(words, button);
   alertPlace().replaceChildren(line);
@@ -51,7 +51,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
 addEventListener("pageshow", () => { for (const elt of document.querySelectorAll("[data-once]")) elt.dataset.once = ""; });
 
 document.addEventListener("htmx:sendError", (event) => {
-  if (isAct(event)) complain("The server cannot be reached. Nothing is lost: try again in a moment.");
+  if (isAct(event)) complain(gettext("The server cannot be reached. Nothing is lost: try again in a moment."));
 });
 document.addEventListener("htmx:responseError", (event) => {
   const { elt, xhr } = event.detail, wait = Number(xhr.getResponseHeader("Retry-After"));
@@ -59,10 +59,10 @@ document.addEventListener("htmx:responseError", (event) => {
   if (xhr.status === 503 && elt === thread) setTimeout(() => htmx.trigger(document.body, "converge"), 1000 * wait * (1 + Math.random()));
   if (isInWords(xhr)) return;
   if (isAct(event)) {
-    complain(`The server answered with an error (${xhr.status}). Nothing is lost: load the page again, then try once more.`);
+    complain(gettext("The server answered with an error (%(status)s). Nothing is lost: load the page again, then try once more.", { status: xhr.status }));
   } else if (xhr.status === 404) {
     // A part that the page reads by itself is there as long as its conversation is.
     find("#compression-status")?.replaceChildren();
-    complain("This conversation is not there any more.");
+    complain(gettext("This conversation is not there any more."));
   }
 });

@@ -1,6 +1,6 @@
 // The buttons of a box of code: lines that wrap, its text as a file, and a diagram drawn in a frame without an origin.
 // Fetched with the first such click. Listens to the load of such a frame, and to its message.
-import { find } from "./page.js";
+import { find, gettext } from "./page.js";
 
 const HIGHEST = 2_000; // pixels
 
@@ -23,18 +23,18 @@ const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches && docum
 const undraw = (box, button) => {
   find("iframe", box)?.remove();
   box.classList.remove("drawn");
-  button.textContent = "Draw";
+  button.textContent = gettext("Draw");
 };
 const draw = (box, button) => {
   if (find("iframe", box)) { undraw(box, button); return; }
   const frame = document.createElement("iframe");
-  frame.title = "Diagram";
+  frame.title = gettext("Diagram");
   frame.setAttribute("sandbox", "allow-scripts");
   frame.src = "/diagram";
   frame.addEventListener("load", () => frame.contentWindow.postMessage({ code: find("pre", box).textContent, dark: isDark() }, "*"));
   box.append(frame);
   box.classList.add("drawn");
-  button.textContent = "Code";
+  button.textContent = gettext("Code");
 };
 addEventListener("message", ({ source, data }) => {
   const frame = [...document.querySelectorAll(".code > iframe")].find((one) => one.contentWindow === source);
@@ -42,7 +42,7 @@ addEventListener("message", ({ source, data }) => {
   const box = frame.parentElement, button = find("[data-code=draw]", box);
   if (Number.isFinite(data?.height)) { frame.style.height = `${Math.min(HIGHEST, Math.max(40, data.height))}px`; return; }
   undraw(box, button);
-  button.textContent = "Cannot be drawn";
+  button.textContent = gettext("Cannot be drawn");
   button.title = String(data?.error ?? "");
 });
 

@@ -1,7 +1,7 @@
 // The composer: a draft and one id for each text, long pastes, files, and when a message can be sent. Listens to the box,
 // the form and its trays, to files that are dropped on the conversation, and to changes of the thread and its status.
 import { complain } from "./answers.js";
-import { composer, copyTemplate, find, readStored, store, thread } from "./page.js";
+import { amount, composer, copyTemplate, find, gettext, readStored, store, thread } from "./page.js";
 import { MAX_PASTED_CHARS, countCharacters, markersIn, pasteChip, showPaste, trackPastes } from "./pastes.js";
 import { followEnd, writeOn } from "./place.js";
 import { notePasted } from "./provenance.js";
@@ -73,8 +73,8 @@ const sendOnEnter = (event) => {
   const sends = "enterSends" in composer.dataset ? !event.shiftKey : event.ctrlKey || event.metaKey;
   if (event.key !== "Enter" || !sends || event.isComposing) return;
   event.preventDefault();
-  if (box.disabled) say("The chat is being compacted; your text stays here.");
-  else if (composer.matches(".htmx-request")) say("Your last message is on its way; your text stays here.");
+  if (box.disabled) say(gettext("The chat is being compacted; your text stays here."));
+  else if (composer.matches(".htmx-request")) say(gettext("Your last message is on its way; your text stays here."));
   else if (find("#send").offsetParent || box.value.trim()) composer.requestSubmit(find("#send"));
 };
 for (const field of [box, meanwhile]) field.addEventListener("keydown", sendOnEnter);
@@ -115,13 +115,13 @@ const paste = (event) => {
   event.preventDefault();
   if (characters > MAX_MESSAGE_CHARS) {
     attach([new File([text], "Pasted text.txt", { type: "text/plain" })]);
-    complain("The pasted text is too long for a message: it was attached as a file.");
+    complain(gettext("The pasted text is too long for a message: it was attached as a file."));
     return;
   }
   const number = pastes.add(text);
   if (keepDraft()) return;
   pastes.replace(number, text);
-  complain("This browser keeps no more for this site: the long text went into the box as it is. Send it before you close the page.");
+  complain(gettext("This browser keeps no more for this site: the long text went into the box as it is. Send it before you close the page."));
 };
 for (const field of [box, meanwhile]) field.addEventListener("paste", paste);
 find("#pastes").addEventListener("click", ({ target }) => {
@@ -158,8 +158,8 @@ const weighFiles = () => {
   }
   const over = tokens - room;
   find("#too-long").textContent = over > 0
-    ? `These files are too long for this model by about ${over.toLocaleString("en")} tokens: remove one, or choose a model with a larger window.`
-    : names.length ? `${names.join(", ")}: longer than this model's window. It is sent in parts, which are summarised once, and each question finds its passages.` : "";
+    ? gettext("These files are too long for this model by about %(tokens)s tokens: remove one, or choose a model with a larger window.", { tokens: amount(over) })
+    : names.length ? gettext("%(names)s: longer than this model's window. It is sent in parts, which are summarised once, and each question finds its passages.", { names: names.join(", ") }) : "";
 };
 let carried = waitingFiles();
 new MutationObserver(() => {
@@ -182,7 +182,7 @@ tray.addEventListener("htmx:afterRequest", ({ target }) => { if (target.isConnec
 composer.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target !== composer || !find(".uploading", tray)) return;
   event.preventDefault();
-  complain("A file is still on its way. Send the message once it is there.");
+  complain(gettext("A file is still on its way. Send the message once it is there."));
 });
 find("#attach").addEventListener("click", () => chooser.click());
 chooser.addEventListener("change", () => { attach(chooser.files); chooser.value = ""; box.focus(); });

@@ -2,7 +2,7 @@
 // controls, and formulas as TeX.
 // Listens to click and copy.
 import { complain } from "./answers.js";
-import { find } from "./page.js";
+import { find, gettext } from "./page.js";
 
 const CONTROLS = "button, .acts, template, script";
 const KEPT = ["href", "src", "alt", "colspan", "rowspan", "start", "dir", "lang", "display", "xmlns"];
@@ -32,18 +32,18 @@ const fetchText = async (address) => {
   return answer.text();
 };
 // A button with an icon has its name as a label, and another icon while it says that it is done.
-const label = (button, name) => {
+const label = (button, name, isDone) => {
   const icon = find("use", button);
   if (!icon) { button.textContent = name; return; }
   button.ariaLabel = button.title = name;
-  icon.setAttribute("href", name === "Copied" ? "#i-done" : "#i-copy");
+  icon.setAttribute("href", isDone ? "#i-done" : "#i-copy");
 };
 const copy = async (button, words, html) => {
-  try { await writeClipboard(words, html); } catch { complain("This could not be copied. Try again in a moment."); return; }
+  try { await writeClipboard(words, html); } catch { complain(gettext("This could not be copied. Try again in a moment.")); return; }
   const place = find("#said");
-  if (place) place.textContent = "Copied.";
-  label(button, "Copied");
-  setTimeout(() => label(button, "Copy"), 1500);
+  if (place) place.textContent = gettext("Copied.");
+  label(button, gettext("Copied"), true);
+  setTimeout(() => label(button, gettext("Copy"), false), 1500);
 };
 
 document.addEventListener("click", ({ target }) => {

@@ -1,16 +1,16 @@
 // Times in the person's zone and language of dates, and a line before the first message of each day. Listens to nothing:
 // it looks at the thread again whenever its messages change.
-import { find, thread } from "./page.js";
+import { find, gettext, language, thread } from "./page.js";
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
+const whole = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" });
 const keyOf = (date) => `${date.getFullYear()}-${date.getMonth()}-${date.getDate()}`;
 const nameOf = (date) => {
   const now = new Date(), before = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  if (keyOf(date) === keyOf(now)) return "Today";
-  if (keyOf(date) === keyOf(before)) return "Yesterday";
+  if (keyOf(date) === keyOf(now)) return gettext("Today");
+  if (keyOf(date) === keyOf(before)) return gettext("Yesterday");
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year }).format(date);
+  return new Intl.DateTimeFormat(language, { weekday: "long", day: "numeric", month: "long", year }).format(date);
 };
 
 // Each time is written once; the element is marked, so that it is not read again.
@@ -32,7 +32,7 @@ const divide = () => {
       made.className = "day";
       const button = document.createElement("button");
       button.type = "button";
-      button.title = "Go to a date";
+      button.title = gettext("Go to a date");
       button.textContent = nameOf(date);
       made.append(button);
       message.before(made);

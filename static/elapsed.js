@@ -1,6 +1,6 @@
 // Seconds that go on between two words of the server: of a compaction that runs, and of a reply that has no words yet, as
 // reasoning models are silent for minutes. Listens to htmx:afterSwap and oobAfterSwap, and to a clock.
-import { find, thread } from "./page.js";
+import { find, gettext, thread } from "./page.js";
 
 const TICK_MS = 500;
 const twoDigits = (number) => String(number).padStart(2, "0");
@@ -36,7 +36,7 @@ const explainSilence = (bubble) => {
   if (!place || find(":scope > .growing", bubble)?.textContent.trim() || seconds < UNEXPLAINED) return;
   const model = find("#pills")?.dataset.model;
   if (!place.textContent && (!model || find("[data-busy]"))) return;
-  if (!place.textContent) place.append(`Waiting for ${model}`);
+  if (!place.textContent) place.append(gettext("Waiting for %(model)s", { model }));
   let shown = find(":scope > .elapsed", place);
   if (!shown) {
     shown = document.createElement("span");

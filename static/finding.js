@@ -1,13 +1,13 @@
 // Finds words in the chat, and goes to a date. Listens to click, keydown, change, htmx:afterSwap and the closing of the panel.
 import { jumpTo, unmark } from "./jumps.js";
-import { find, panel } from "./page.js";
+import { amount, find, gettext, panel } from "./page.js";
 
 const bar = find("#finder"), field = find("#find-words"), place = bar?.parentElement, after = bar?.nextElementSibling;
 let hits = [], at = -1, isCut = false;
 
 const tell = () => {
-  const many = `${hits.length.toLocaleString()}${isCut ? " or more" : ""}`;
-  find("#find-count").textContent = !field.value.trim() ? "" : !hits.length ? "Not found" : at < 0 ? many : `${(at + 1).toLocaleString()} of ${many}`;
+  const many = isCut ? gettext("%(number)s or more", { number: amount(hits.length) }) : amount(hits.length);
+  find("#find-count").textContent = !field.value.trim() ? "" : !hits.length ? gettext("Not found") : at < 0 ? many : gettext("%(number)s of %(all)s", { number: amount(at + 1), all: many });
   for (const button of bar.querySelectorAll("[data-find]")) button.disabled = !hits.length;
 };
 

@@ -1,7 +1,7 @@
 // Imports files of conversations: the browser reads them and sends them in parts, so that their size does not matter.
 // What was imported before is not imported again, so that an import that was broken off goes on where it was.
 // Listens to the abort of its signal.
-import { find } from "./page.js";
+import { amount, find, gettext, ngettext } from "./page.js";
 import { conversationsIn } from "./zips.js";
 
 const PART = 4_000_000, MOST_IN_PART = 300;
@@ -91,16 +91,16 @@ const send = async (body, images, { address, signal, onWait }) => {
       form.append("sizes", JSON.stringify(Object.fromEntries([...images].map(([id, image]) => [id, image.size]))));
     }
     const answer = await fetch(address, { method: "POST", body: form, headers, signal }).catch((fault) => { if (signal.aborted) throw fault; });
-    if (answer?.redirected || answer?.headers.has("HX-Redirect")) throw new Error("You are signed out. Sign in, then choose the same file again.");
+    if (answer?.redirected || answer?.headers.has("HX-Redirect")) throw new Error(gettext("You are signed out. Sign in, then choose the same file again."));
     if (answer?.ok) return answer.json();
     if (answer && !BUSY.includes(answer.status)) {
-      if (!answer.headers.has("HX-Retarget")) throw new Error(`The server answered with an error (${answer.status}).`);
+      if (!answer.headers.has("HX-Retarget")) throw new Error(gettext("The server answered with an error (%(status)s).", { status: answer.status }));
       const refusal = new DOMParser().parseFromString(await answer.text(), "text/html");
       return { refused: find("p", refusal).firstChild.textContent.trim(), status: answer.status };
     }
     onWait(true);
     await pause(Number(answer?.headers.get("Retry-After")) || PAUSE, signal);
-    if (signal.aborted) throw new Error("cancelled");
+    if (signal.aborted) throw new Error(gettext("cancelled"));
     onWait(false);
   }
 };
@@ -150,8 +150,8 @@ const sendPart = async (part, result, to) => {
 
 const partsOf = async (file) => {
   if (!/\.zip$/i.test(file.name)) return [{ name: file.name, size: file.size, stream: () => file.stream() }];
-  const found = await conversationsIn(file).catch(() => { throw new Error("This zip file cannot be read."); });
-  if (!found.length) throw new Error("The zip file has no conversations.json.");
+  const found = await conversationsIn(file).catch(() => { throw new Error(gettext("This zip file cannot be read.")); });
+  if (!found.length) throw new Error(gettext("The zip file has no conversations.json."));
   return found;
 };
 const isListed = async (source) => {
@@ -175,7 +175,7 @@ const importOne = async (file, result, to) => {
       if (to.signal.aborted) return;
       if (value === null || blobs.length && size + value.size > PART || blobs.length === MOST_IN_PART) await flush();
       if (value === null) {
-        result.unread.push({ file: file.name, number: isList ? number : 0, title: "", reason: "It has more than 24 MB." });
+        result.unread.push({ file: file.name, number: isList ? number : 0, title: "", reason: gettext("It has more than 24 MB.") });
         number += 1;
       } else if (PROJECTS.test(source.name) && !(await value.text()).includes(OF_CLAUDE)) continue;
       else { blobs.push(value); size += value.size; }
@@ -198,13 +198,14 @@ export const importFiles = async (files, { address, signal = new AbortController
   return result;
 };
 
-const count = (number, one, several) => `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
 export const inWords = (result) => [
-  `${count(result.made, "conversation", "conversations")} came in, with ${count(result.messages, "message", "messages")}.`,
-  result.updated && `${count(result.updated, "chat", "chats")} of an earlier import got new messages.`,
-  result.unchanged && `${count(result.unchanged, "was", "were")} here already.`,
-  result.skipped && `${count(result.skipped, "was", "were")} without a message.`,
+  ngettext("%(number)s conversation came in, with %(messages)s.", "%(number)s conversations came in, with %(messages)s.", result.made, {
+    messages: ngettext("%(number)s message", "%(number)s messages", result.messages),
+  }),
+  result.updated && ngettext("%(number)s chat of an earlier import got new messages.", "%(number)s chats of an earlier import got new messages.", result.updated),
+  result.unchanged && ngettext("%(number)s was here already.", "%(number)s were here already.", result.unchanged),
+  result.skipped && ngettext("%(number)s was without a message.", "%(number)s were without a message.", result.skipped),
 ].filter(Boolean).join(" ");
 export const reasonInWords = ({ file, number, title, reason }) => (
-  `${file}${number ? `, conversation ${number.toLocaleString("en")}` : ""}${title ? ` (${title})` : ""}: ${reason}`
+  `${file}${number ? `, ${gettext("conversation %(number)s", { number: amount(number) })}` : ""}${title ? ` (${title})` : ""}: ${reason}`
 );

@@ -17,3 +17,14 @@ export const store = (key, value, place = "localStorage") => {
     return true;
   } catch { return false; }
 };
+
+// The page's texts in its language: `static/` has them in English, `/words` has a catalog for each other language. %(name)s
+// stands for a value. `language` is the browser's form of the page's language, as in de-AT.
+const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+export const gettext = (text, values) => filled(window.gettext?.(text) ?? text, values ?? {});
+export const ngettext = (one, several, number, values) => filled(
+  window.ngettext?.(one, several, number) ?? (number === 1 ? one : several), { number: amount(number), ...values },
+);
+const { lang } = document.documentElement;
+export const language = navigator.languages.find((own) => own.split("-")[0] === lang.split("-")[0]) ?? (lang || "en");
+export const amount = (number) => number.toLocaleString(language);

@@ -1,6 +1,6 @@
 // Long pastes: a marker in the box stands for each, and only markers that a paste of this draft has put there count.
 // Listens to nothing: the composer hands on what becomes of its box.
-import { copyTemplate, find, panel } from "./page.js";
+import { amount, copyTemplate, find, gettext, panel } from "./page.js";
 
 export const MAX_PASTED_CHARS = 200; // a longer text becomes a marker
 const marker = (number) => `[LongText#${number}]`;
@@ -104,7 +104,7 @@ export const trackPastes = (box) => {
 
 const sizeOf = (text) => {
   const tokens = new TextEncoder().encode(text).length / 4;
-  return `${countCharacters(text).toLocaleString("en")} chars · about ${Number(tokens.toPrecision(2)).toLocaleString("en")} tokens`;
+  return gettext("%(characters)s characters · about %(tokens)s tokens", { characters: amount(countCharacters(text)), tokens: amount(Number(tokens.toPrecision(2))) });
 };
 export const pasteChip = (number, text) => {
   const chip = copyTemplate("paste-chip"), name = `LongText#${number}`;

@@ -1,11 +1,11 @@
 // Several chats at once: boxes beside them, and what can be done with those that are ticked. Listens to change, click and keydown.
-import { find } from "./page.js";
+import { find, gettext } from "./page.js";
 
 const side = find("#side"), bar = find("#several"), list = find("#conversations");
 const ticked = () => list.querySelectorAll(".tick-one:checked").length;
 const tell = () => {
   const count = ticked();
-  find("b", bar).textContent = count ? `${count} selected` : "Select chats";
+  find("b", bar).textContent = count ? gettext("%(number)s selected", { number: count }) : gettext("Select chats");
   for (const button of bar.querySelectorAll("button:not(#select-none)")) button.disabled = !count;
 };
 const end = () => {

@@ -1,6 +1,6 @@
 // What a model thinks before its reply, as it comes: each piece once, with its seconds, closed when the reply begins unless a
 // person has opened or closed it. Listens to htmx:oobBeforeSwap and wsAfterMessage, to click, and to a clock.
-import { find, thread } from "./page.js";
+import { find, gettext, thread } from "./page.js";
 
 const TICK_MS = 500;
 const FOLLOWS = 40; // pixels from the end within which the latest words stay in view
@@ -22,14 +22,14 @@ const closeWhereAnswered = () => {
   for (const box of Array.from(thinking)) {
     if (ended.has(box) || !hasWords(box) || !find(".thoughts", box).textContent) continue;
     ended.add(box);
-    label(box, `Thought for ${inWords(Math.max(1, secondsOf(box)))}`);
+    label(box, gettext("Thought for %(time)s", { time: inWords(Math.max(1, secondsOf(box))) }));
     if (!("byHand" in find("details", box).dataset)) find("details", box).open = false;
   }
 };
 const tick = () => {
   for (const box of Array.from(thinking)) {
     if (ended.has(box) || !find(".thoughts", box).textContent) continue;
-    label(box, `Thinking… ${inWords(secondsOf(box))}`);
+    label(box, gettext("Thinking… %(time)s", { time: inWords(secondsOf(box)) }));
   }
 };
 setInterval(() => { tick(); closeWhereAnswered(); }, TICK_MS);

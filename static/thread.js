@@ -3,7 +3,7 @@
 // oobBeforeSwap, oobErrorNoTarget, beforeRequest and afterRequest, and to the socket's htmx:wsOpen, wsClose, wsBeforeMessage and
 // wsAfterMessage.
 import { complain } from "./answers.js";
-import { composer, find, store, thread } from "./page.js";
+import { composer, find, gettext, store, thread } from "./page.js";
 import { rememberPlace, restoreFocus } from "./place.js";
 
 const converge = () => htmx.trigger(document.body, "converge");
@@ -86,7 +86,7 @@ const rescueWords = (form) => {
   box.value = [box.value, words.value].filter(Boolean).join("\n\n");
   box.dispatchEvent(new Event("input"));
   store(`draft:${form.id}`, null);
-  complain("The message that you were writing anew was replaced meanwhile. Your words are in the box below.");
+  complain(gettext("The message that you were writing anew was replaced meanwhile. Your words are in the box below."));
 };
 // Parts of the past that were opened stay open: the rest of a compaction's rows as far as they are still compacted, and
 // single rows.

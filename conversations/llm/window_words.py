@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from conversations.llm.windows import FOUND_SMALLER
 from conversations.models import ModelProfile
@@ -27,9 +28,11 @@ def window(profile: ModelProfile | None) -> str:
         return ""
     used = profile.usable_window.size
     if used == profile.window:
-        return f"The window has {profile.window:,} tokens."
-    why = "a local model's tokens can only be estimated"
-    return f"The window has {profile.window:,} tokens; {used:,} of them are used: {why}."
+        return _("The window has %(tokens)s tokens.") % {"tokens": f"{profile.window:,}"}
+    words = _(
+        "The window has %(tokens)s tokens; %(used)s of them are used: a local model's tokens can only be estimated."
+    )
+    return words % {"tokens": f"{profile.window:,}", "used": f"{used:,}"}
 
 
 def lowered(profile: ModelProfile | None) -> str:
@@ -37,21 +40,29 @@ def lowered(profile: ModelProfile | None) -> str:
     if profile is None or not profile.window_replaced or profile.window_replaced <= profile.window:
         return ""
     how = {
-        Source.ASKED.value: "as it says itself",
-        Source.COUNTED.value: "by the tokens that it counts",
-        Source.MARK.value: "as the model no longer saw the beginning",
+        Source.ASKED.value: _("as it says itself"),
+        Source.COUNTED.value: _("by the tokens that it counts"),
+        Source.MARK.value: _("as the model no longer saw the beginning"),
     }.get(profile.window_source, "")
     found = profile.window_evidence.get(FOUND_SMALLER)
+    figures = {
+        "model": profile.name,
+        "how": f"{how}{_when(profile)}",
+        "replaced": f"{profile.window_replaced:,}",
+        "tokens": f"{profile.window:,}",
+    }
     if found is not None:
-        return (
-            f"The server of {profile.name} was found to read only {found:,} tokens, {how}{_when(profile)}: it leaves "
-            f"out the beginning of longer requests. An administrator set its window to {profile.window_replaced:,}; "
-            f"the site halved it to {profile.window:,} and lowers it no further. Please have the window corrected."
+        words = _(
+            "The server of %(model)s was found to read only %(found)s tokens, %(how)s: it leaves out the beginning of "
+            "longer requests. An administrator set its window to %(replaced)s; the site halved it to %(tokens)s and "
+            "lowers it no further. Please have the window corrected."
         )
-    return (
-        f"The server of {profile.name} reads {profile.window:,} tokens, not {profile.window_replaced:,}: {how}"
-        f"{_when(profile)}. It left out the beginning of what is longer; from now on it is asked for no more."
+        return words % (figures | {"found": f"{found:,}"})
+    words = _(
+        "The server of %(model)s reads %(tokens)s tokens, not %(replaced)s: %(how)s. It left out the beginning of what "
+        "is longer; from now on it is asked for no more."
     )
+    return words % figures
 
 
 def _when(profile: ModelProfile) -> str:

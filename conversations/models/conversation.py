@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from compression.core.values import Window
 from compression.ids import uuid7
@@ -29,10 +30,10 @@ class Conversation(models.Model):
         EXECUTOR = "executor", "Executor"
 
     class Mode(models.TextChoices):
-        ASSISTANT = "assistant", "General"
-        DEVELOPER = "developer", "Coding"
-        PLANNING = "planning", "Planning"
-        DEBUGGER = "debugger", "Debugging"
+        ASSISTANT = "assistant", _("General")
+        DEVELOPER = "developer", _("Coding")
+        PLANNING = "planning", _("Planning")
+        DEBUGGER = "debugger", _("Debugging")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(

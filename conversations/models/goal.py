@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from compression.ids import uuid7
 
@@ -16,14 +17,14 @@ class Goal(models.Model):
     """
 
     class Priority(models.TextChoices):
-        LOW = "low", "Low"
-        NORMAL = "normal", "Normal"
-        HIGH = "high", "High"
+        LOW = "low", _("Low")
+        NORMAL = "normal", _("Normal")
+        HIGH = "high", _("High")
 
     class Status(models.TextChoices):
-        ACTIVE = "active", "Active"
-        COMPLETED = "completed", "Completed"
-        DROPPED = "dropped", "Dropped"
+        ACTIVE = "active", _("Active")
+        COMPLETED = "completed", _("Completed")
+        DROPPED = "dropped", _("Dropped")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="goals")

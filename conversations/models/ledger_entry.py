@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from compression.core.ledger.values import Topic
 from compression.ids import uuid7
@@ -22,17 +23,17 @@ class LedgerEntry(models.Model):
     """
 
     class Kind(models.TextChoices):
-        RULE = "rule", "Rule"
-        PREFERENCE = "preference", "Preference"
-        DECISION = "decision", "Decision"
-        CORRECTION = "correction", "Correction"
-        WITHDRAWAL = "withdrawal", "Withdrawal"
+        RULE = "rule", _("Rule")
+        PREFERENCE = "preference", _("Preference")
+        DECISION = "decision", _("Decision")
+        CORRECTION = "correction", _("Correction")
+        WITHDRAWAL = "withdrawal", _("Withdrawal")
 
     class State(models.TextChoices):
-        IN_FORCE = "in_force", "In force"
-        NOTED = "noted", "Noted"
-        DISMISSED = "dismissed", "Dismissed"
-        SUPERSEDED = "superseded", "Superseded"
+        IN_FORCE = "in_force", _("In force")
+        NOTED = "noted", _("Noted")
+        DISMISSED = "dismissed", _("Dismissed")
+        SUPERSEDED = "superseded", _("Superseded")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No index: those below start with the conversation.

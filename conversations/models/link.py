@@ -4,6 +4,7 @@ import secrets
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from compression.ids import uuid7
 
@@ -17,8 +18,8 @@ class Link(models.Model):
     """A public, read-only page of a conversation as it was when the link was made, for anyone with its address."""
 
     class Extent(models.TextChoices):
-        ALL = "all", "All of it"
-        ANSWER = "answer", "The last answer"
+        ALL = "all", _("All of it")
+        ANSWER = "answer", _("The last answer")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.OneToOneField("Conversation", on_delete=models.CASCADE, related_name="link")

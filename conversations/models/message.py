@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from compression.history import HistoryQuerySet
 from compression.ids import uuid7
@@ -40,9 +41,9 @@ class Message(models.Model):
     class FinishReason(models.TextChoices):
         """The reason why a reply ended early; "" if it ended by itself or its provider gave no reason."""
 
-        LENGTH = "length", "cut off at the most tokens it could have"
-        CONTENT_FILTER = "content_filter", "stopped by the provider's content filter"
-        ABORTED = "aborted", "broken off by the provider"
+        LENGTH = "length", _("cut off at the most tokens it could have")
+        CONTENT_FILTER = "content_filter", _("stopped by the provider's content filter")
+        ABORTED = "aborted", _("broken off by the provider")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No index: the unique constraint below starts with the conversation and serves the same queries.

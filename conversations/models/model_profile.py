@@ -6,6 +6,7 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from compression.core.values import Window
 from conversations.models.encrypted import EncryptedTextField
@@ -44,10 +45,10 @@ THINKING_SILENCE_SECONDS = 600
 class Effort(models.TextChoices):
     """How hard a model thinks before a reply."""
 
-    NONE = "none", "None"
-    LOW = "low", "Low"
-    MEDIUM = "medium", "Medium"
-    HIGH = "high", "High"
+    NONE = "none", _("None")
+    LOW = "low", _("Low")
+    MEDIUM = "medium", _("Medium")
+    HIGH = "high", _("High")
 
 
 class ModelProfile(models.Model):

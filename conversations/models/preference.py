@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, Conversation
 
@@ -10,14 +11,16 @@ class Preference(models.Model):
     """A person's settings of the page and defaults for new conversations; without a row the site's defaults apply."""
 
     class Theme(models.TextChoices):
-        SYSTEM = "system", "As the system has it"
-        LIGHT = "light", "Light"
-        DARK = "dark", "Dark"
+        SYSTEM = "system", _("As the system has it")
+        LIGHT = "light", _("Light")
+        DARK = "dark", _("Dark")
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preference"
     )
     theme = models.CharField(max_length=16, choices=Theme, default=Theme.SYSTEM)
+    language = models.CharField(max_length=8, blank=True, default="", db_default="")
+    """The language of the pages; "": the first of the browser's that they are written in."""
     enter_sends = models.BooleanField(default=True)
     model = models.ForeignKey("ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     mode = models.CharField(max_length=16, choices=Conversation.Mode, default=Conversation.Mode.ASSISTANT)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from compression.ids import uuid7
 from conversations.validation import visible
@@ -15,12 +16,12 @@ class Project(models.Model):
     """A person's folder of conversations, with instructions and a first model that they share."""
 
     class Colour(models.TextChoices):
-        GREY = "grey", "Grey"
-        TEAL = "teal", "Teal"
-        BLUE = "blue", "Blue"
-        VIOLET = "violet", "Violet"
-        AMBER = "amber", "Amber"
-        RED = "red", "Red"
+        GREY = "grey", _("Grey")
+        TEAL = "teal", _("Teal")
+        BLUE = "blue", _("Blue")
+        VIOLET = "violet", _("Violet")
+        AMBER = "amber", _("Amber")
+        RED = "red", _("Red")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(

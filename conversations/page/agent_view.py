@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Case, Count, IntegerField, OuterRef, Prefetch, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
 
 from compression.core.values import FlowUsage
 from compression.models import Compaction
@@ -154,14 +155,14 @@ def waited_for(conversation: Conversation) -> str:
     if conversation.kind != Conversation.Kind.AGENT or call.name not in tools.PLANNERS:
         return f"{called(call)}…"
     run = AgentRun.objects.filter(conversation=conversation, status=AgentRun.Status.RUNNING).first()
-    return _executor_activity(run) if run else "The executor begins…"
+    return _executor_activity(run) if run else _("The executor begins…")
 
 
 def _executor_activity(run: AgentRun) -> str:
     if Compaction.objects.filter(conversation=run.thread_id, status__in=Compaction.ACTIVE).exists():
-        return "The executor compacts its history…"
+        return _("The executor compacts its history…")
     call = _unfinished_call(run.thread_id)
-    return f"The executor works: {called(call)}…" if call else "The executor works…"
+    return _("The executor works: %(tool)s…") % {"tool": called(call)} if call else _("The executor works…")
 
 
 def _unfinished_call(conversation_id: Any) -> ToolCall | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from conversations.errors import Refused
 
@@ -43,9 +44,9 @@ class TypedField(forms.Field):
 class KeepingSelect(forms.Select):
     """A list of choices that shows a value which it does not offer (any more) as a further choice."""
 
-    def __init__(self, attrs: dict[str, Any] | None = None, choices: Any = (), *, gone: str = "{}") -> None:
+    def __init__(self, attrs: dict[str, Any] | None = None, choices: Any = (), *, gone: Any = "") -> None:
         super().__init__(attrs, choices)
-        self.gone = f"{gone} (not there any more)"
+        self.gone = gone or gettext_lazy("{} (not there any more)")
 
     def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> list[Any]:
         groups = super().optgroups(name, value, attrs)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from conversations.page.meter import Meter, Part, shares
 
 LABELS = {
-    "system": "System prompt, tools, rules",
-    "summary": "Summary",
-    "recalled": "Recalled, for each message",
-    "live": "Messages, word for word",
-    "reply": "Kept for the reply",
+    "system": gettext_noop("System prompt, tools, rules"),
+    "summary": gettext_noop("Summary"),
+    "recalled": gettext_noop("Recalled, for each message"),
+    "live": gettext_noop("Messages, word for word"),
+    "reply": gettext_noop("Kept for the reply"),
 }
 
 
@@ -50,12 +53,12 @@ def budgets(meter: Meter) -> Budgets:
     after = {**meter.after.tokens, "reply": meter.reserve} if meter.after else None
     room = meter.budgets
     rows = tuple(
-        Row(kind, label, now[kind], after[kind] if after else None, room[kind]) for kind, label in LABELS.items()
+        Row(kind, _(label), now[kind], after[kind] if after else None, room[kind]) for kind, label in LABELS.items()
     )
-    drawn = {"Room": room, "Now": now} | ({"After": after} if after else {})
+    drawn = {_("Room"): room, _("Now"): now} | ({_("After"): after} if after else {})
     return Budgets(
         rows,
-        Row("", "Without the reply", meter.used, meter.left, meter.window - meter.reserve),
+        Row("", _("Without the reply"), meter.used, meter.left, meter.window - meter.reserve),
         tuple(Bar(label, shares(tokens, meter.window, LABELS)) for label, tokens in drawn.items()),
     )
 

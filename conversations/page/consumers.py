@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import InterfaceError, OperationalError, close_old_connections
+from django.utils import translation
 
 from conversations import limits
 from conversations.access import own_conversations
@@ -96,6 +97,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             raise StopConsumer  # ignores the frames that the client has sent since
 
     async def _write(self, listener: Listener) -> None:
+        translation.activate(self.scope["language"])
         try:
             async for event in listener:
                 try:

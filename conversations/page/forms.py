@@ -14,6 +14,8 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from compression import conf
 from compression.policy_fields import BY_NAME, FIELDS, PolicyField
@@ -37,13 +39,13 @@ class SetupForm(UserCreationForm):
         super().__init__(*args, **kwargs)
         without_help(self)
         if needs_token:
-            self.fields["token"] = forms.CharField(label="Token", max_length=200)
+            self.fields["token"] = forms.CharField(label=gettext("Token"), max_length=200)
 
     def clean_token(self) -> str:
         token: str = self.cleaned_data["token"]
         if not first_account.is_right(token):
             raise forms.ValidationError(
-                "This is not the token. The server printed it, with its address, when it began."
+                gettext("This is not the token. The server printed it, with its address, when it began.")
             )
         return token
 
@@ -97,14 +99,14 @@ LOCAL_THRESHOLD = "automatic"
 
 
 def _form_field(field: PolicyField) -> TypedField:
-    options: dict[str, Any] = {"label": field.label, "required": False}
+    options: dict[str, Any] = {"label": _(field.label), "required": False}
     if field.kind == "template":
         return TypedField(widget=forms.Textarea({"rows": 8}), **options)
     if field.choices:
-        choices = [("", "Default"), *field.choices.items()]
+        choices = [("", _("Default")), *((value, _(words)) for value, words in field.choices.items())]
         return TypedField(widget=KeepingSelect(choices=choices), **options)
     widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
-    return TypedField(help_text=field.unit, widget=widget, **options)
+    return TypedField(help_text=_(field.unit) if field.unit else "", widget=widget, **options)
 
 
 class PolicyForm(forms.Form):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from compression.models import Compaction
 from conversations.compaction import compaction
@@ -188,7 +189,7 @@ def _reply_ended(conversation: Conversation, data: dict[str, Any]) -> str:
     whole = message(conversation, row, swap="outerHTML")
     if row.tool_calls.all():
         return whole  # the turn continues after the tools
-    return whole + by_itself("#said", "The reply failed." if row.error else "The reply is there.")
+    return whole + by_itself("#said", _("The reply failed.") if row.error else _("The reply is there."))
 
 
 def _compaction_status(conversation: Conversation, data: dict[str, Any]) -> str:

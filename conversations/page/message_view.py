@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from compression.ids import milliseconds_since
 from conversations.context.elisions import elision
@@ -112,4 +113,4 @@ def _elided(conversation: Conversation, message: Message) -> str:
     stored = conversation.elided.get(str(message.pk))
     if stored is None:
         return ""
-    return "shortened in requests" if elision(stored).excerpt else "left out of requests"
+    return _("shortened in requests") if elision(stored).excerpt else _("left out of requests")

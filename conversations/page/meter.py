@@ -8,7 +8,8 @@ from decimal import Decimal
 from math import ceil
 from typing import Literal
 
-from django.template.defaultfilters import pluralize
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from compression.core.extractive.summariser import Extractive
 from compression.core.outlook import after_compaction
@@ -28,20 +29,22 @@ from conversations.models import Conversation
 MIN_WIDTH_PERCENT = 2.5
 """The least width of a part that has tokens, in percent."""
 LABELS = {
-    "system": "System prompt",
-    "tools": "Tools",
-    "summary": "Summary",
-    "recalled": "Recalled",
-    "protected": "Protected",
-    "live": "Live messages",
+    "system": gettext_noop("System prompt"),
+    "tools": gettext_noop("Tools"),
+    "summary": gettext_noop("Summary"),
+    "recalled": gettext_noop("Recalled"),
+    "protected": gettext_noop("Protected"),
+    "live": gettext_noop("Live messages"),
 }
 LIMIT_LABELS: dict[str, str] = {
-    "threshold": "the threshold",
-    "live": "the threshold of the tokens that a request may use here",
-    "reply": "so that there is room for the reply",
-    "recall": "so that there is room for recalled passages",
-    "local": "a local model's text has filled three quarters of its room; a threshold of your own goes before that",
-    "flow": "the agent's own budget of history",
+    "threshold": gettext_noop("the threshold"),
+    "live": gettext_noop("the threshold of the tokens that a request may use here"),
+    "reply": gettext_noop("so that there is room for the reply"),
+    "recall": gettext_noop("so that there is room for recalled passages"),
+    "local": gettext_noop(
+        "a local model's text has filled three quarters of its room; a threshold of your own goes before that"
+    ),
+    "flow": gettext_noop("the agent's own budget of history"),
 }
 """The limit that decides when a compaction is due, in words, by `policy.Reason`."""
 RECENT_TURNS = 5
@@ -145,7 +148,7 @@ def meter(conversation: Conversation) -> Meter | None:
         window=window.size,
         percent=used.percent,
         threshold=round(100 * due.tokens / window.size),
-        reason=LIMIT_LABELS[due.reason],
+        reason=_(LIMIT_LABELS[due.reason]),
         reserve=window.reserve,
         parts=shares(_tokens_by_kind(loaded, used), window.size, _part_labels(loaded, checkpoints)),
         compacts=policy.enabled and not loaded.head.undone_at,
@@ -179,14 +182,14 @@ def price(conversation: Conversation, tokens: int) -> Decimal | None:
 
 
 def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = LABELS) -> tuple[Part, ...]:
-    """The parts of the window by kind; empty tools and recalled passages are left out."""
+    """The parts of the window by kind, with `labels` translated; empty tools and recalled passages are left out."""
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():
         if kind in ("tools", "recalled") and not tokens[kind]:
             continue
         width = max(100 * tokens[kind] / window, MIN_WIDTH_PERCENT) if tokens[kind] else 0.0
-        parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
+        parts.append(Part(kind, _(label), tokens[kind], round(start, 2), round(width, 2)))
         start += width
     return tuple(parts)
 
@@ -236,24 +239,33 @@ def _is_selected(conversation: Conversation, policy: Policy) -> bool:
 def _part_labels(loaded: Loaded, checkpoints: Sequence[Checkpoint]) -> dict[str, str]:
     """A label for each part that names its contents."""
     head, protected = loaded.head, sum(turn.protected for turn in loaded.turns)
-    system = ["System"]
-    system += ["mode"] if head.mode != Conversation.Mode.ASSISTANT else []
-    system += ["goal"] if head.goal else []
-    system += [_counted(len(head.rules), "rule")] if head.rules else []
+    system = [_("System")]
+    system += [_("mode")] if head.mode != Conversation.Mode.ASSISTANT else []
+    system += [_("goal")] if head.goal else []
+    rules = len(head.rules)
+    system += [ngettext("%(number)s rule", "%(number)s rules", rules) % {"number": f"{rules:,}"}] if rules else []
     noted = len(prompt.instructions_of(head).noted)
-    system += [f"{noted:,} noted"] if noted else []
+    system += [_("%(number)s noted") % {"number": f"{noted:,}"}] if noted else []
+    offered = len(head.tools)
     return {
         "system": ", ".join(system),
-        "tools": _counted(len(head.tools), "tool").capitalize(),
-        "summary": f"Summary, {_counted(len(checkpoints), 'checkpoint')}",
-        "recalled": f"Recalled, {_counted(len(loaded.recalled.quotes) if loaded.recalled else 0, 'passage')}",
-        "protected": f"Protected, {_counted(protected, 'message')}",
-        "live": f"Live, {_counted(len(loaded.turns) - protected, 'message')}",
+        "tools": ngettext("%(number)s tool", "%(number)s tools", offered) % {"number": f"{offered:,}"},
+        "summary": _labelled("summary", len(checkpoints)),
+        "recalled": _labelled("recalled", len(loaded.recalled.quotes) if loaded.recalled else 0),
+        "protected": _labelled("protected", protected),
+        "live": _labelled("live", len(loaded.turns) - protected),
     }
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{f'{number:,}' if number else 'no'} {noun}{pluralize(number)}"
+def _labelled(kind: str, number: int) -> str:
+    """The label of a part with the number of its contents."""
+    words = {
+        "summary": ngettext("Summary, %(number)s checkpoint", "Summary, %(number)s checkpoints", number),
+        "recalled": ngettext("Recalled, %(number)s passage", "Recalled, %(number)s passages", number),
+        "protected": ngettext("Protected, %(number)s message", "Protected, %(number)s messages", number),
+        "live": ngettext("Live, %(number)s message", "Live, %(number)s messages", number),
+    }
+    return words[kind] % {"number": f"{number:,}"}
 
 
 def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from conversations.compaction import trigger
 from conversations.context import transcript, usage
 from conversations.models import Conversation
@@ -13,10 +15,16 @@ def outlook(conversation: Conversation) -> str:
     used = usage.usage_of(loaded)
     if used is None:
         return ""
-    window = f"Its window is {loaded.head.nominal_window:,} tokens"
+    window = f"{loaded.head.nominal_window:,}"
     if used.system > used.window.budget:
-        return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
+        words = _(
+            "Its window is %(window)s tokens, and the system prompt alone takes %(taken)s: nothing fits beside it."
+        )
+        return words % {"window": window, "taken": f"{used.system:,}"}
     due = trigger.compacts_at(loaded, used)
     if due and used.total >= due.tokens:
-        return f"{window}: this conversation is compacted at the next turn."
-    return f"{window}; {used.total:,} of them are in use."
+        return _("Its window is %(window)s tokens: this conversation is compacted at the next turn.") % {
+            "window": window
+        }
+    words = _("Its window is %(window)s tokens; %(used)s of them are in use.")
+    return words % {"window": window, "used": f"{used.total:,}"}

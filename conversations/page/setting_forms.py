@@ -9,6 +9,8 @@ from django import forms
 from django.contrib.auth.models import AbstractBaseUser
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from compression.core.goal import MAX_TEXT_CHARS, Progress
 from conversations.api_keys import MAX_NAME
@@ -24,7 +26,7 @@ from conversations.models.saved_prompt import MAX_NAME_CHARS, MAX_PROMPT_CHARS
 from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
 from conversations.preferences import begin_with
 
-STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
+STEPS = {"pending": _("Pending"), "in-progress": _("In progress"), "completed": _("Done")}
 
 
 def _textarea(**attrs: Any) -> forms.Textarea:
@@ -32,11 +34,13 @@ def _textarea(**attrs: Any) -> forms.Textarea:
 
 
 def _model_field(**options: Any) -> TypedField:
-    return TypedField(label="Model", required=False, widget=KeepingSelect(gone="A model"), **options)
+    return TypedField(
+        label=_("Model"), required=False, widget=KeepingSelect(gone=_("A model (not there any more)")), **options
+    )
 
 
 def _mode_field(**options: Any) -> TypedField:
-    return TypedField(label="Style", widget=KeepingSelect(choices=Conversation.Mode.choices), **options)
+    return TypedField(label=_("Style"), widget=KeepingSelect(choices=Conversation.Mode.choices), **options)
 
 
 def _system_prompt_field() -> TypedField:
@@ -44,9 +48,9 @@ def _system_prompt_field() -> TypedField:
         id="system-prompt",
         rows=3,
         maxlength=MAX_SYSTEM_PROMPT_CHARS,
-        placeholder="Instructions for this chat: who the model is, and how it should answer",
+        placeholder=_("Instructions for this chat: who the model is, and how it should answer"),
     )
-    return TypedField(label="Instructions", required=False, widget=widget, described_by="system-prompt-cost")
+    return TypedField(label=_("Instructions"), required=False, widget=widget, described_by="system-prompt-cost")
 
 
 def _labelled(models: Sequence[ModelProfile]) -> list[tuple[Any, str]]:
@@ -59,17 +63,19 @@ class ModelChoice(PageForm):
     """The model that answers and its effort; saved as soon as chosen, so a refused choice is not shown as chosen."""
 
     model = _model_field(described_by="model-help")
-    effort = TypedField(label="Effort", required=False, widget=KeepingSelect(), described_by="effort-help")
+    effort = TypedField(label=_("Effort"), required=False, widget=KeepingSelect(), described_by="effort-help")
 
     def __init__(self, conversation: Conversation, data: Data = None, *, autofocus: bool = False) -> None:
         profile, models = profile_of(conversation), list(chat_profiles())
         own = {"model": profile.pk if profile else "", "effort": conversation.effort}
         super().__init__(None if data is None else own, initial=own, auto_id="%s-select")
-        first = [] if profile in models else [(own["model"], str(profile or "None is connected"))]
+        first = [] if profile in models else [(own["model"], str(profile or gettext("None is connected")))]
         widget: Any = self.fields["model"].widget
         widget.choices = [*first, *_labelled(models)]
         widget.attrs["autofocus"] = autofocus
-        usual = f"As the model: {profile.get_effort_display()}" if profile and profile.effort else "As the model has it"
+        usual = gettext("As the model has it")
+        if profile and profile.effort:
+            usual = gettext("As the model: %(effort)s") % {"effort": profile.get_effort_display()}
         effort: Any = self.fields["effort"].widget
         effort.choices = [("", usual), *Effort.choices]
 
@@ -77,9 +83,9 @@ class ModelChoice(PageForm):
 class BeginForm(PageForm):
     """The model and the effort of a new chat. The project's model, or that of the person's preferences, is chosen."""
 
-    model = TypedField(label="Model", required=False, widget=KeepingSelect())
+    model = TypedField(label=_("Model"), required=False, widget=KeepingSelect())
     effort = TypedField(
-        label="Effort", required=False, widget=KeepingSelect(choices=[("", "Usual effort"), *Effort.choices])
+        label=_("Effort"), required=False, widget=KeepingSelect(choices=[("", _("Usual effort")), *Effort.choices])
     )
 
     def __init__(self, user: AbstractBaseUser, project: Project | None = None) -> None:
@@ -93,24 +99,28 @@ class ProjectForm(PageForm):
     """The settings of a project, each kept as it is changed; `project_` stands before the name of each."""
 
     project_name = TypedField(
-        label="Name", widget=forms.TextInput({"maxlength": MAX_PROJECT_NAME_CHARS, "required": True})
+        label=_("Name"), widget=forms.TextInput({"maxlength": MAX_PROJECT_NAME_CHARS, "required": True})
     )
     project_instructions = TypedField(
-        label="Instructions",
+        label=_("Instructions"),
         required=False,
         widget=_textarea(
             rows=7,
             maxlength=MAX_INSTRUCTIONS_CHARS,
-            placeholder="For all chats of this project: who the model is, and how it should answer",
+            placeholder=_("For all chats of this project: who the model is, and how it should answer"),
         ),
     )
-    project_model = TypedField(label="Model of new chats", required=False, widget=KeepingSelect(gone="A model"))
-    project_recalls = TypedField(
-        label="Recall between its chats",
+    project_model = TypedField(
+        label=_("Model of new chats"),
         required=False,
-        widget=KeepingSelect(choices=[("on", "On: each chat gets passages of the others"), ("", "Off")]),
+        widget=KeepingSelect(gone=_("A model (not there any more)")),
     )
-    project_colour = TypedField(label="Colour", widget=KeepingSelect(choices=Project.Colour.choices))
+    project_recalls = TypedField(
+        label=_("Recall between its chats"),
+        required=False,
+        widget=KeepingSelect(choices=[("on", _("On: each chat gets passages of the others")), ("", _("Off"))]),
+    )
+    project_colour = TypedField(label=_("Colour"), widget=KeepingSelect(choices=Project.Colour.choices))
 
     def __init__(self, project: Project, *, is_new: bool = False) -> None:
         own = {f"project_{name}": getattr(project, name) for name in ("name", "instructions", "colour")}
@@ -119,7 +129,7 @@ class ProjectForm(PageForm):
         if is_new:
             self.fields["project_name"].widget.attrs["autofocus"] = True
         widget: Any = self.fields["project_model"].widget
-        widget.choices = [("", "The usual one"), *((model.pk, model.name) for model in chat_profiles())]
+        widget.choices = [("", _("The usual one")), *((model.pk, model.name) for model in chat_profiles())]
 
 
 class ModeChoice(PageForm):
@@ -141,7 +151,7 @@ class SystemPromptForm(PageForm):
 
 class GoalForm(PageForm):
     description = TypedField(
-        widget=_textarea(rows=2, maxlength=MAX_GOAL_CHARS, placeholder="What is this conversation to reach?")
+        widget=_textarea(rows=2, maxlength=MAX_GOAL_CHARS, placeholder=_("What is this conversation to reach?"))
     )
     priority = TypedField(required=False, widget=KeepingSelect(choices=Goal.Priority.choices))
 
@@ -158,13 +168,16 @@ class StepForm(PageForm):
 
     def __init__(self, number: int, own: dict[str, str], *, is_posted: bool) -> None:
         super().__init__(own if is_posted else None, initial=own, auto_id=f"step-{number}-%s")
-        self.fields["status"].widget.attrs |= {"id": f"step-{number}", "aria-label": f"Status of {own['text']}"}
+        self.fields["status"].widget.attrs |= {
+            "id": f"step-{number}",
+            "aria-label": gettext("Status of %(step)s") % {"step": own["text"]},
+        }
 
 
 class NewStepForm(PageForm):
     text = TypedField(
         widget=forms.TextInput(
-            {"maxlength": MAX_TEXT_CHARS, "autocomplete": "off", "placeholder": "A further checkpoint"}
+            {"maxlength": MAX_TEXT_CHARS, "autocomplete": "off", "placeholder": _("A further checkpoint")}
         )
     )
 
@@ -193,13 +206,18 @@ class RuleForm(PageForm):
     def __init__(self, number: int, rule: str, entry: LedgerEntry | None, data: Data = None) -> None:
         self.entry = entry
         super().__init__(data, initial={"was": rule, "rule": rule}, auto_id=f"rule-{number}-%s")
-        self.fields["rule"].widget.attrs |= {"id": f"rule-{number}", "aria-label": f"Rule {number}"}
+        self.fields["rule"].widget.attrs |= {
+            "id": f"rule-{number}",
+            "aria-label": gettext("Rule %(number)s") % {"number": number},
+        }
 
 
 class NewRuleForm(PageForm):
     PLACES: ClassVar = {"rules": "rule"}
     rule = TypedField(
-        widget=forms.TextInput({"id": "rule-new", "autocomplete": "off", "placeholder": "Add a rule in your own words"})
+        widget=forms.TextInput(
+            {"id": "rule-new", "autocomplete": "off", "placeholder": _("Add a rule in your own words")}
+        )
     )
 
     def __init__(self, data: Data = None) -> None:
@@ -239,7 +257,7 @@ class BeginningForm(PageForm):
         is_there = preference.model in models
         own["model"] = preference.model_id if is_there else ""
         super().__init__(data, initial=own, auto_id="beginning-%s")
-        unset = f"Default ({site})" if site else "Default"
+        unset = f"{gettext('Default')} ({site})" if site else gettext("Default")
         widget: Any = self.fields["model"].widget
         widget.choices = [("", unset), *_labelled(models)]
 
@@ -267,7 +285,7 @@ class KeyForm(PageForm):
 
     name = TypedField(
         widget=forms.TextInput(
-            {"maxlength": MAX_NAME, "autocomplete": "off", "placeholder": "What it is for: backup script, editor…"}
+            {"maxlength": MAX_NAME, "autocomplete": "off", "placeholder": _("What it is for: backup script, editor…")}
         )
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext_lazy as _
 
 from conversations.compaction import trigger
 from conversations.context import transcript
@@ -17,8 +18,14 @@ from conversations.models import Conversation, ModelProfile
 from conversations.models.model_profile import Effort
 from conversations.preferences import preference_of
 
-PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "builtin": "Built in"}
-EFFORTS = (("", "Default"), (Effort.NONE.value, "Off"), ("low", "Low"), ("medium", "Medium"), ("high", "High"))
+PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "builtin": _("Built in")}
+EFFORTS = (
+    ("", _("Default")),
+    (Effort.NONE.value, _("Off")),
+    ("low", _("Low")),
+    ("medium", _("Medium")),
+    ("high", _("High")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class Row:
     def server(self) -> str:
         """The name of the model's provider, or "Local"."""
         own = self.model.provider != ModelProfile.Provider.BUILTIN and self.model.is_local
-        return "Local" if own else PROVIDERS.get(self.model.provider, self.model.get_provider_display())
+        return str(_("Local") if own else PROVIDERS.get(self.model.provider, self.model.get_provider_display()))
 
     @property
     def abilities(self) -> tuple[str, ...]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from conversations.context import tools
 from conversations.context.tools import SERVER_SEPARATOR
 from conversations.llm.tools import Spec
@@ -12,12 +15,12 @@ from conversations.models import ToolCall
 from conversations.validation import visible
 
 OWN = {
-    tools.CALCULATE.name: "Calculate",
-    tools.CURRENT_TIME.name: "Look at the clock",
-    tools.SEARCH: "Search the history",
-    tools.READ: "Read the history",
-    tools.DELEGATE: "Task for the executor",
-    tools.CONTINUE: "Answer to the executor",
+    tools.CALCULATE.name: gettext_noop("Calculate"),
+    tools.CURRENT_TIME.name: gettext_noop("Look at the clock"),
+    tools.SEARCH: gettext_noop("Search the history"),
+    tools.READ: gettext_noop("Read the history"),
+    tools.DELEGATE: gettext_noop("Task for the executor"),
+    tools.CONTINUE: gettext_noop("Answer to the executor"),
 }
 BRIEF_CHARS = 160
 """The most characters of a line of arguments."""
@@ -25,8 +28,10 @@ BRIEF_CHARS = 160
 
 def called(tool: ToolCall | Spec) -> str:
     """A tool's name in words, without the name of its server."""
+    if tool.name in OWN:
+        return _(OWN[tool.name])
     name = (tool.name.partition(SERVER_SEPARATOR)[2] or tool.name).replace("_", " ")
-    return OWN.get(tool.name) or visible(name[:1].upper() + name[1:])
+    return visible(name[:1].upper() + name[1:])
 
 
 def server(tool: ToolCall | Spec) -> str:

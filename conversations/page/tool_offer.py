@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from conversations.context import settings
 from conversations.context.head import tools_for
 from conversations.context.tools import offered_tools
@@ -30,8 +32,8 @@ def offer(conversation: Conversation) -> list[Offer]:
     tools_by_flow = {"": own}
     if conversation.kind == Conversation.Kind.AGENT:
         tools_by_flow = {
-            "The planner": own,
-            "The executor": offered_tools(Conversation.Kind.EXECUTOR, has_gaps=False),
+            _("The planner"): own,
+            _("The executor"): offered_tools(Conversation.Kind.EXECUTOR, has_gaps=False),
         }
     window = profile.usable_window
     return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in tools_by_flow.items()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+
 from conversations.models import Message
 
 Reason, Status = Message.FinishReason, Message.Status
@@ -36,7 +38,8 @@ def cut_off_note(message: Message) -> str:
     """A few words that say how a reply was cut off; "" for a complete one."""
     if message.finish_reason == Reason.LENGTH:
         spent = message.completion_tokens
-        return f"cut off at {spent:,} tokens" if spent else f"cut off after about {message.token_count:,} tokens"
+        words = _("cut off at %(number)s tokens") if spent else _("cut off after about %(number)s tokens")
+        return words % {"number": f"{spent or message.token_count:,}"}
     return str(Reason(message.finish_reason).label) if message.finish_reason else ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from conversations.agents.dispatch import STOPPED
 from conversations.context import tools
@@ -19,19 +21,25 @@ register.filter(tool_labels.called)
 register.filter(tool_labels.server)
 register.filter(tool_labels.brief)
 
-STATES = {"pending": "waits", "running": "under way", "done": "done", "failed": "failed", "stopped": "stopped"}
+STATES = {
+    "pending": gettext_noop("waits"),
+    "running": gettext_noop("under way"),
+    "done": gettext_noop("done"),
+    "failed": gettext_noop("failed"),
+    "stopped": gettext_noop("stopped"),
+}
 RUNS = {
-    "running": "at work",
-    "waiting": "waits for the planner",
-    "done": "done",
-    "stopped": "stopped",
-    "failed": "failed",
+    "running": gettext_noop("at work"),
+    "waiting": gettext_noop("waits for the planner"),
+    "done": gettext_noop("done"),
+    "stopped": gettext_noop("stopped"),
+    "failed": gettext_noop("failed"),
 }
 STEPS = {
-    AgentStep.Kind.ASSIGNMENT: "The task",
-    AgentStep.Kind.CLARIFICATION: "The planner answers",
-    AgentStep.Kind.PARTIAL: "Partial result, and a question",
-    AgentStep.Kind.RESULT: "The result",
+    AgentStep.Kind.ASSIGNMENT: gettext_noop("The task"),
+    AgentStep.Kind.CLARIFICATION: gettext_noop("The planner answers"),
+    AgentStep.Kind.PARTIAL: gettext_noop("Partial result, and a question"),
+    AgentStep.Kind.RESULT: gettext_noop("The result"),
 }
 MAX_OPENING_CHARS = 2_000
 """The most characters of arguments, and of a result, in the page before a call is opened."""
@@ -46,17 +54,17 @@ def state(call: ToolCall) -> str:
 @register.filter
 def how(state: str) -> str:
     """A call's state in words."""
-    return STATES.get(state, state)
+    return _(STATES.get(state, state))
 
 
 @register.filter
 def how_far(run: AgentRun) -> str:
-    return RUNS.get(run.status, run.status)
+    return _(RUNS.get(run.status, run.status))
 
 
 @register.filter
 def turns(run: AgentRun) -> str:
-    return f"{run.turns} of {tools.MAX_TASK_TURNS} turns"
+    return _("%(turns)s of %(most)s turns") % {"turns": run.turns, "most": tools.MAX_TASK_TURNS}
 
 
 @register.filter
@@ -79,7 +87,7 @@ def took(run: AgentRun) -> int | None:
 
 @register.filter
 def step(row: AgentStep) -> str:
-    return STEPS.get(AgentStep.Kind(row.kind), row.kind)
+    return _(STEPS.get(AgentStep.Kind(row.kind), row.kind))
 
 
 @register.filter

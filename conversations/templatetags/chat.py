@@ -9,6 +9,8 @@ from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from compression.core.citation_values import Citations
 from compression.core.extractive.summariser import Extractive
@@ -24,51 +26,63 @@ register = template.Library()
 
 WITHOUT_MODEL = (Extractive.name, Truncation.name)
 STAGES = {
-    "identify": "choosing what to compact",
-    "prepare": "preparing the text",
-    "summarise": "summarising",
-    "checkpoint": "writing the checkpoint",
-    "update": "updating the context",
-    "validate": "checking what was kept",
+    "identify": gettext_noop("choosing what to compact"),
+    "prepare": gettext_noop("preparing the text"),
+    "summarise": gettext_noop("summarising"),
+    "checkpoint": gettext_noop("writing the checkpoint"),
+    "update": gettext_noop("updating the context"),
+    "validate": gettext_noop("checking what was kept"),
 }
 PURPOSES = {
-    "rollback": "Before a compaction",
-    "recovery": "Before an undo or an edit",
-    "emergency": "Emergency",
-    "manual": "By hand",
+    "rollback": gettext_noop("Before a compaction"),
+    "recovery": gettext_noop("Before an undo or an edit"),
+    "emergency": gettext_noop("Emergency"),
+    "manual": gettext_noop("By hand"),
 }
 CAUSES = {
-    "auto": "By itself",
-    "ahead": "By itself, prepared ahead",
-    "manual": "By hand",
-    "api": "By the API",
-    "emergency": "To make room",
+    "auto": gettext_noop("By itself"),
+    "ahead": gettext_noop("By itself, prepared ahead"),
+    "manual": gettext_noop("By hand"),
+    "api": gettext_noop("By the API"),
+    "emergency": gettext_noop("To make room"),
 }
-STANDINGS = {"compressed": "compacted", "protected": "sent word for word", "replaced": "replaced"}
+STANDINGS = {
+    "compressed": gettext_noop("compacted"),
+    "protected": gettext_noop("sent word for word"),
+    "replaced": gettext_noop("replaced"),
+}
 OUTCOMES = {
-    "pending": "Waiting",
-    "running": "At work",
-    "ready": "Prepared",
-    "failed": "Did not work",
-    "skipped": "Nothing to compact",
-    "discarded": "Dropped: the conversation changed",
-    "cancelled": "Cancelled",
+    "pending": gettext_noop("Waiting"),
+    "running": gettext_noop("At work"),
+    "ready": gettext_noop("Prepared"),
+    "failed": gettext_noop("Did not work"),
+    "skipped": gettext_noop("Nothing to compact"),
+    "discarded": gettext_noop("Dropped: the conversation changed"),
+    "cancelled": gettext_noop("Cancelled"),
 }
 STRATEGIES = {
-    "checkpoints": "a new summary beside the older ones",
-    "rolling": "one summary, written anew",
-    "continuation": "one summary of everything",
-    "truncate": "a note of what was left out",
-    "age": "summaries made shorter",
-    "elide": "results of tools left out",
+    "checkpoints": gettext_noop("a new summary beside the older ones"),
+    "rolling": gettext_noop("one summary, written anew"),
+    "continuation": gettext_noop("one summary of everything"),
+    "truncate": gettext_noop("a note of what was left out"),
+    "age": gettext_noop("summaries made shorter"),
+    "elide": gettext_noop("results of tools left out"),
 }
-LEVELS = {1: "compact", 2: "moderate", 3: "detailed"}
-INSTEAD = {Extractive.name: "selected from the text instead", Truncation.name: "a note of what was left out instead"}
+LEVELS = {1: gettext_noop("compact"), 2: gettext_noop("moderate"), 3: gettext_noop("detailed")}
+INSTEAD = {
+    Extractive.name: gettext_noop("selected from the text instead"),
+    Truncation.name: gettext_noop("a note of what was left out instead"),
+}
 _STAGE = re.compile(r"\A[a-z]+: ")
 _NEXT_SENTENCE = re.compile(r"\. (?=[A-Z])")
 _ASIDE = re.compile(r" \(([^()]*)\)")
 _KEPT = re.compile(r"\Akept (\d+ of \d+) facts")
-NAMES = {"user": "You", "assistant": "AI", "system": "System", "tool": "Tool"}
+NAMES = {
+    "user": gettext_noop("You"),
+    "assistant": gettext_noop("AI"),
+    "system": gettext_noop("System"),
+    "tool": gettext_noop("Tool"),
+}
 
 
 @register.filter
@@ -102,17 +116,17 @@ def thousands(number: int | None) -> str:
 @register.filter
 def written(summariser: str) -> str:
     """The author of a summary, after the word "written"."""
-    return "without a model" if summariser in WITHOUT_MODEL else f"by {summariser}"
+    return _("without a model") if summariser in WITHOUT_MODEL else _("by %(name)s") % {"name": summariser}
 
 
 @register.filter
 def stage(name: str) -> str:
-    return STAGES.get(name, name)
+    return _(STAGES.get(name, name))
 
 
 @register.filter
 def who(message: Message) -> str:
-    return visible(message.name) or NAMES.get(message.role, message.role)
+    return visible(message.name) or _(NAMES.get(message.role, message.role))
 
 
 @register.filter
@@ -123,19 +137,19 @@ def percent(share: float) -> str:
 @register.filter
 def purpose(name: str) -> str:
     """The reason for which a snapshot was taken."""
-    return PURPOSES.get(name, name)
+    return _(PURPOSES.get(name, name))
 
 
 @register.filter
 def cause(compaction: Compaction) -> str:
     """The reason for which a compaction ran."""
-    return CAUSES.get(compaction.trigger, compaction.trigger)
+    return _(CAUSES.get(compaction.trigger, compaction.trigger))
 
 
 @register.filter
 def standing(state: str) -> str:
     """A message's state in the model's context, in words."""
-    return STANDINGS.get(state, state)
+    return _(STANDINGS.get(state, state))
 
 
 @register.filter
@@ -143,7 +157,7 @@ def statements(citations: Citations | None) -> str:
     """The number of a summary's statements, of those that no message supports, and of those left out for that."""
     if citations is None:
         return ""
-    parts = [(citations.unsupported, "not found in the messages"), (citations.dropped, "left out as not found")]
+    parts = [(citations.unsupported, _("not found in the messages")), (citations.dropped, _("left out as not found"))]
     return ", ".join(
         (thousands(citations.said), *(f"{thousands(number)} {words}" for number, words in parts if number))
     )
@@ -151,22 +165,22 @@ def statements(citations: Citations | None) -> str:
 
 @register.filter
 def strategy(name: str) -> str:
-    return STRATEGIES.get(name, name)
+    return _(STRATEGIES.get(name, name))
 
 
 @register.filter
 def level(number: int) -> str:
-    return LEVELS.get(number, str(number))
+    return _(LEVELS.get(number, str(number)))
 
 
 @register.filter
 def outcome(compaction: Compaction) -> str:
     """The outcome of a compaction, in a word or two."""
     if compaction.status == Compaction.Status.UNDONE:
-        return "Undone"
+        return _("Undone")
     if compaction.status == Compaction.Status.SUCCEEDED:
-        return "Emergency" if compaction.trigger == Compaction.Trigger.EMERGENCY else "Compacted"
-    return OUTCOMES.get(compaction.status, compaction.status)
+        return _("Emergency") if compaction.trigger == Compaction.Trigger.EMERGENCY else _("Compacted")
+    return _(OUTCOMES.get(compaction.status, compaction.status))
 
 
 @register.filter
@@ -193,7 +207,9 @@ def fallback(compaction: Compaction) -> str:
     failed = [_step_sentence(step) for step in compaction.steps if "failed" in step]
     if not failed:
         return ""
-    return f"{'; '.join(failed)}; {INSTEAD.get(compaction.summariser, f'{compaction.summariser} wrote it')}."
+    instead = INSTEAD.get(compaction.summariser)
+    author = _(instead) if instead else _("%(name)s wrote it") % {"name": compaction.summariser}
+    return f"{'; '.join(failed)}; {author}."
 
 
 @register.filter
@@ -257,7 +273,8 @@ def _step_sentence(step: Mapping[str, Any]) -> str:
         return action[:1].upper() + action[1:]
     name, failed = step["summariser"], step["failed"]
     if few := _KEPT.match(failed):
-        return f"{name} kept too few facts ({few[1]})"
+        return _("%(name)s kept too few facts (%(kept)s)") % {"name": name, "kept": few[1]}
     why = _NEXT_SENTENCE.split(_STAGE.sub("", failed).removeprefix(f"{name}: "))[0].rstrip(".")
-    verb = "wrote no good summary" if failed.startswith("validate: ") else "did not answer"
-    return f"{name} {verb} ({_ASIDE.sub(r', \1', why)})"
+    is_poor = failed.startswith("validate: ")
+    words = _("%(name)s wrote no good summary (%(why)s)") if is_poor else _("%(name)s did not answer (%(why)s)")
+    return words % {"name": name, "why": _ASIDE.sub(r", \1", why)}

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from conversations.analytics import svg_charts
 from conversations.analytics.charts import SIZES, Chart, labelled
@@ -52,10 +53,10 @@ def time(ms: int | None) -> str:
 @register.filter
 def cost(tally: Tally) -> str:
     """The known cost of requests in US dollars."""
-    return "not known" if tally.unpriced and not tally.cost else dollars(tally.cost)
+    return _("not known") if tally.unpriced and not tally.cost else dollars(tally.cost)
 
 
 @register.filter
 def worth(tally: Tally) -> str:
     """The known worth of the saved tokens in US dollars."""
-    return "not known" if tally.saved_unpriced and not tally.worth else dollars(tally.worth)
+    return _("not known") if tally.saved_unpriced and not tally.worth else dollars(tally.worth)

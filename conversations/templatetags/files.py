@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from conversations.messages.attachments import words_of
 from conversations.messages.documents import MEDIA_TYPES
@@ -97,8 +99,13 @@ def extent(attachment: Attachment) -> str:
     """The size of a file in words: its pages, slides or sheets, else its bytes."""
     if not attachment.pages:
         return bytes_size(attachment.size)
-    thing = PARTS.get(attachment.media_type, "page")
-    return f"{attachment.pages:,} {thing}{'' if attachment.pages == 1 else 's'}"
+    number = attachment.pages
+    words = {
+        "slide": ngettext("%(number)s slide", "%(number)s slides", number),
+        "sheet": ngettext("%(number)s sheet", "%(number)s sheets", number),
+        "page": ngettext("%(number)s page", "%(number)s pages", number),
+    }
+    return words[PARTS.get(attachment.media_type, "page")] % {"number": f"{number:,}"}
 
 
 @register.filter
@@ -111,7 +118,7 @@ def bytes_size(size: int) -> str:
 
 @register.filter
 def characters(text: str) -> str:
-    return f"{len(text):,} chars"
+    return _("%(number)s characters") % {"number": f"{len(text):,}"}
 
 
 def _picture(row: Attachment) -> Picture:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django import template
 from django.utils import timezone
 from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
 
 register = template.Library()
 
@@ -16,4 +17,6 @@ JUST_NOW = timedelta(minutes=2)
 
 @register.filter
 def ago(moment: datetime) -> str:
-    return "just now" if timezone.now() - moment < JUST_NOW else f"{timesince(moment, depth=1)} ago"
+    if timezone.now() - moment < JUST_NOW:
+        return _("just now")
+    return _("%(time)s ago") % {"time": timesince(moment, depth=1)}

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from conversations.models import LedgerEntry
 
 register = template.Library()
 
 REASONS = {
-    "message": ", as it was said",
-    "person": ", by you",
-    "import": ", as an import puts nothing in force",
-    "budget": ", as there was no room among the rules",
-    "entry": " by a later entry",
-    "history": ", as messages left or came back",
+    "message": gettext_noop(", as it was said"),
+    "person": gettext_noop(", by you"),
+    "import": gettext_noop(", as an import puts nothing in force"),
+    "budget": gettext_noop(", as there was no room among the rules"),
+    "entry": gettext_noop(" by a later entry"),
+    "history": gettext_noop(", as messages left or came back"),
 }
 
 
 @register.filter
 def state_in_words(state: str) -> str:
-    return LedgerEntry.State(state).label.lower() if state in LedgerEntry.State.values else ""
+    return str(LedgerEntry.State(state).label).lower() if state in LedgerEntry.State.values else ""
 
 
 @register.filter
 def chosen_by(by: str) -> str:
     """The reason of a change of state, as the end of a sentence."""
-    return REASONS.get(by, "")
+    return _(REASONS[by]) if by in REASONS else ""

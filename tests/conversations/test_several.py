@@ -37,7 +37,7 @@ def act(pages: Pages, name: str, *chosen: Any) -> Any:
 def test_chats_are_archived_and_taken_back_together(user: User, three: list[Conversation]) -> None:
     pages = Pages(user)
     assert act(pages, "archive", *three[:2])["HX-Refresh"] == "true"
-    assert "2 conversations moved to the archive." in pages.get("home").content.decode()
+    assert "2 chats moved to the archive." in pages.get("home").content.decode()
     assert Conversation.objects.filter(archived=True).count() == 2
     act(pages, "unarchive", three[0])
     assert list(Conversation.objects.filter(archived=True)) == [three[1]]

@@ -116,7 +116,7 @@ def test_files_and_pastes_are_sent_with_the_words_and_shown_folded_up(
     assert not Attachment.objects.filter(message=None).exists()
     for response in (sent, pages.get("chat", conversation.pk), pages.get("message", conversation.pk, question.pk)):
         html = response.content.decode()
-        assert f"see {MARKER} <details" in html and "<b>LongText#1</b> <small>7 chars</small>" in html
+        assert f"see {MARKER} <details" in html and "<b>LongText#1</b> <small>7 characters</small>" in html
         assert re.search(r"&lt;b&gt;a\r\nb</div></details\s*> now</div>", html)
         assert "&lt;file" not in html and "<script>alert" not in html
         (picture,) = [found for tag, found in elements(response).found if tag == "img"]
@@ -195,5 +195,5 @@ def test_what_was_folded_looks_the_same_once_it_is_opened_and_beside_its_summary
     opened = pages.get("message", conversation.pk, question.pk, body="")
     sources = pages.get("compaction", conversation.pk, row.pk).content.decode().partition('class="source"')[2]
     for html in (opened.content.decode(), sources):
-        assert "<b>LongText#1</b> <small>5 chars</small></summary><div>a log</div>" in html
+        assert "<b>LongText#1</b> <small>5 characters</small></summary><div>a log</div>" in html
         assert "<b>notes.md</b>" in html and "&lt;file" not in html

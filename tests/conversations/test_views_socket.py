@@ -24,7 +24,7 @@ ROUTES = URLRouter([path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_
 
 def socket(user: Any, id: Any) -> WebsocketCommunicator:
     communicator = WebsocketCommunicator(ROUTES, f"/ws/conversations/{id}/")
-    communicator.scope |= {"user": user, "session_key": "of a test"}
+    communicator.scope |= {"user": user, "session_key": "of a test", "language": "en"}
     return communicator
 
 

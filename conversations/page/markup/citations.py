@@ -8,6 +8,7 @@ from html import escape
 from urllib.parse import quote
 
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from markdown_it.token import Token
 
 from compression.core.citation_values import Citations
@@ -39,7 +40,7 @@ Note = Callable[[int], str]
 
 def rendered_for_person(summary: str, citations: Citations | None, sources: Sources) -> SafeString:
     """`rendered`, in which the person whose page it is is called "You"."""
-    return mark_safe(_PERSON.sub("You", rendered(summary, citations, sources)))
+    return mark_safe(_PERSON.sub(_("You"), rendered(summary, citations, sources)))
 
 
 def rendered(summary: str, citations: Citations | None, sources: Sources) -> SafeString:
@@ -112,8 +113,9 @@ def _strip(token: Token) -> None:
 
 
 def _links(shown: Sequence[tuple[int, str]]) -> str:
+    source = escape(_("Source"))
     links = "".join(
-        f'<a href="#source-{number}" title="{escape(_title(text))}"><span class="unseen">Source </span>{number}</a>'
+        f'<a href="#source-{number}" title="{escape(_title(text))}"><span class="unseen">{source} </span>{number}</a>'
         for number, text in shown
     )
     return f'<span class="cites">{links}</span>' if links else ""
@@ -122,7 +124,8 @@ def _links(shown: Sequence[tuple[int, str]]) -> str:
 def _unfound(texts: Sequence[str]) -> str:
     """The words at a statement that no message supports."""
     named = ", ".join(_cut(text, MISSING_CHARS) for text in texts[:MISSING_SHOWN])
-    return f' <span class="unfound">not found in the messages: {escape(named)}</span>'
+    words = _("not found in the messages: %(texts)s") % {"texts": named}
+    return f' <span class="unfound">{escape(words)}</span>'
 
 
 def _title(source: str) -> str:

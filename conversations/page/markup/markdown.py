@@ -10,6 +10,8 @@ from typing import Any
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
@@ -53,13 +55,6 @@ clean = partial(
     url_schemes={scheme.partition(":")[0] for scheme in SCHEMES},
     link_rel="noopener nofollow",
 )
-CODE_ACTS = (
-    '<button type="button" data-code="wrap" aria-pressed="false">Wrap</button>'
-    '<button type="button" data-code="save">Download</button>'
-    '<button type="button" data-code="copy">Copy</button>'
-)
-DRAW = '<button type="button" data-code="draw">Draw</button>'
-"""The buttons of a box of code, and of a diagram; `static/code_boxes.js` and `static/copying.js` listen to them."""
 
 
 class Renderer(RendererHTML):
@@ -88,7 +83,7 @@ class Renderer(RendererHTML):
         return f'<a href="{escapeHtml(source)}" target="_blank">{escapeHtml(words or source)}</a>'
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f'<div class="table" {SCROLLS.format("Table")}><table>'
+        return f'<div class="table" {SCROLLS.format(escape(_("Table")))}><table>'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>"
@@ -101,7 +96,8 @@ class Renderer(RendererHTML):
 
     def task(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         done = tokens[idx].meta["done"]
-        return f'<span class="task" role="img" aria-label="{"Done" if done else "To do"}">{"☑" if done else "☐"}</span>'
+        words = _("Done") if done else _("To do")
+        return f'<span class="task" role="img" aria-label="{escape(words)}">{"☑" if done else "☐"}</span>'
 
     def _cell(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         # The content security policy forbids style attributes.
@@ -150,7 +146,7 @@ def html_of(text: str, *, plain_code: bool = False) -> SafeString:
 def render_markdown(text: str) -> SafeString:
     """The text as sanitised HTML, cached, since a finished message does not change."""
     try:
-        return _rendered(text)
+        return _rendered(text, get_language())
     except _NotFinal as error:
         return mark_safe(error.args[0])
 
@@ -162,7 +158,8 @@ def _html_of(text: str, env: dict[str, Any]) -> SafeString:
 
 
 @cached_texts(chars=2_000_000)
-def _rendered(text: str) -> SafeString:
+def _rendered(text: str, language: str) -> SafeString:
+    """The text as HTML; the buttons of its code are in the active `language`."""
     env: dict[str, Any] = {}
     html = _html_of(text, env)
     if not env.get("is_final", True):
@@ -180,10 +177,22 @@ def blocks(text: str) -> list[Token]:
 def code_box(code: str, language: str, *, plain: bool = False, written_to: str = "") -> str:
     """A box of code. `written_to` is the id of the element for further text. Raises NotColoured unless `plain`."""
     place = f' class="streaming" id="{escape(written_to)}"' if written_to else ""
-    label = escape(f"Code, {language}" if language else "Code")
+    label = escape(f"{_('Code')}, {language}" if language else _("Code"))
     inner = escape(code) if plain else coloured(code, language)
     return (
         f'<div class="code"><div class="code-head"><span>{escape(language or "text")}</span>'
-        f"{DRAW if language.lower() == 'mermaid' else ''}{CODE_ACTS}</div>"
+        f"{_code_acts(language)}</div>"
         f"<pre {SCROLLS.format(label)}><code{place}>{inner}</code></pre></div>"
+    )
+
+
+def _code_acts(language: str) -> str:
+    """The buttons of a box of code; `static/code_boxes.js` and `static/copying.js` listen to them."""
+    draw = (
+        f'<button type="button" data-code="draw">{escape(_("Draw"))}</button>' if language.lower() == "mermaid" else ""
+    )
+    return (
+        f'{draw}<button type="button" data-code="wrap" aria-pressed="false">{escape(_("Wrap"))}</button>'
+        f'<button type="button" data-code="save">{escape(_("Download"))}</button>'
+        f'<button type="button" data-code="copy">{escape(_("Copy"))}</button>'
     )

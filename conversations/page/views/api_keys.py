@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -34,7 +35,7 @@ def revoke_key(request: Request, key_id: int) -> HttpResponse:
     key = api_keys.revoke_key(request.user, key_id)
     if not request.htmx:
         return redirect("settings")
-    return _keys_page(request, said=f"“{key.name}” lets nobody in any more.")
+    return _keys_page(request, said=_("“%(name)s” lets nobody in any more.") % {"name": key.name})
 
 
 @member
@@ -45,8 +46,11 @@ def key_history(request: Request, key_id: int) -> HttpResponse:
     key = api_keys.let_search(request.user, key_id, on="on" in request.POST)
     if not request.htmx:
         return redirect("settings")
-    may = "may search compacted histories now" if key.searches_history else "search compacted histories no more"
-    return _keys_page(request, said=f"Models that answer “{key.name}” {may}.")
+    if key.searches_history:
+        said = _("Models that answer “%(name)s” may search compacted histories now.")
+    else:
+        said = _("Models that answer “%(name)s” search compacted histories no more.")
+    return _keys_page(request, said=said % {"name": key.name})
 
 
 def _keys_page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:

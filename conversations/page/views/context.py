@@ -10,6 +10,8 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
@@ -45,9 +47,9 @@ TABS = ("instructions", "model", "memory", "rules", "advanced")
 SHOWN = 50
 """The most snapshots in the panel's list, the newest."""
 STATE_NOTICES = {
-    "in_force": "It is a rule now: every request has it.",
-    "noted": "It is noted, not an order.",
-    "dismissed": "It is no rule: no request has it.",
+    "in_force": gettext_noop("It is a rule now: every request has it."),
+    "noted": gettext_noop("It is noted, not an order."),
+    "dismissed": gettext_noop("It is no rule: no request has it."),
 }
 
 
@@ -138,20 +140,20 @@ def model(request: Request, conversation: Conversation) -> str:
     """Choose the model. The section then shows how full the new window is."""
     profile = settings.chosen_profile(request.POST.get("model", ""))
     settings.change(conversation, model=profile)
-    return f"{profile} answers from now on."
+    return _("%(model)s answers from now on.") % {"model": profile}
 
 
 @changes("model", form="model_form")
 def effort(request: Request, conversation: Conversation) -> str:
     """Choose how hard the model thinks; an empty choice leaves it to the model's profile."""
     settings.change(conversation, effort=request.POST.get("effort", ""))
-    return "Saved: the next request has it."
+    return _("Saved: the next request has it.")
 
 
 @changes("system_prompt", form="system_prompt_form", answers="kept")
 def system_prompt(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, system_prompt=request.POST.get("system_prompt", ""))
-    return "Saved: the next request has it."
+    return _("Saved: the next request has it.")
 
 
 @member
@@ -168,14 +170,14 @@ def proposal(request: Request, pk: UUID) -> HttpResponse:
 @changes("mode", form="mode_form")
 def mode(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, mode=request.POST.get("mode", ""))
-    return "Saved."
+    return _("Saved.")
 
 
 @changes("offer")
 def tools(request: Request, conversation: Conversation) -> str:
     """Offer tools to the model (`on` given), or stop offering them."""
     settings.change(conversation, uses_tools="on" in request.POST)
-    return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
+    return _("Offered from the next request on.") if conversation.uses_tools else _("Offered no more.")
 
 
 @changes("rules", form="rule_forms")
@@ -187,17 +189,17 @@ def rules(request: Request, conversation: Conversation) -> str:
         if not rule.strip():
             raise Invalid("rule: must not be empty.", field="rule")
         settings.add_rule(conversation, rule)
-        return "Saved."
+        return _("Saved.")
     present[present.index(was)] = rule
     settings.change(conversation, rules=[line for line in present if line.strip()])
-    return "Saved." if rule.strip() else "Removed."
+    return _("Saved.") if rule.strip() else _("Removed.")
 
 
 @changes("rules")
 def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
     """Put an entry of the ledger in force, note it or dismiss it, by `state`."""
     entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
-    return STATE_NOTICES[entry.chosen_state]
+    return _(STATE_NOTICES[entry.chosen_state])
 
 
 @member
@@ -227,7 +229,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
     if form.errors:
         return _in_place(request, "setting", {"conversation": conversation, "field": form[name]}, name=name, status=400)
     if name == "preset":
-        return shown(request, conversation, "policy", said="Saved.")
+        return shown(request, conversation, "policy", said=_("Saved."))
     field = PolicyForm(conversation)[name]
     return _in_place(request, "setting", {"conversation": conversation, "field": field, "said": "Saved."}, name=name)
 
@@ -246,7 +248,7 @@ def memory(request: Request, pk: UUID) -> HttpResponse:
 @changes("snapshots")
 def take_snapshot(request: Request, conversation: Conversation) -> str:
     snapshots.take_snapshot(conversation)
-    return "The state as it is now is kept."
+    return _("The state as it is now is kept.")
 
 
 @member
@@ -260,6 +262,6 @@ def restore(request: Request, pk: UUID) -> HttpResponse:
         compaction.rollback(conversation, snapshot_id=snapshot_id)
     except Refused as refusal:
         return shown(request, conversation, "snapshots", status=refusal.status, refusal=refusal)
-    notice = "The conversation is as it was in that snapshot."
+    notice = _("The conversation is as it was in that snapshot.")
     response = shown(request, conversation, "context", said=notice, at="advanced")
     return trigger_client_event(response, "converge")

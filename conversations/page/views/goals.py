@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Progress, Step
 from conversations.context import goals
@@ -18,14 +19,14 @@ from conversations.validation import clean_text
 def goal(request: Request, conversation: Conversation) -> str:
     description, priority = request.POST.get("description", ""), request.POST.get("priority", "normal")
     goals.set_goal(conversation, description=description.replace("\r\n", "\n"), priority=priority)
-    return "Saved."
+    return _("Saved.")
 
 
 @changes("goal")
 def end_goal(request: Request, conversation: Conversation) -> str:
     status = request.POST.get("status", "")
     goals.end_goal(conversation, status=status)
-    return "The goal is reached." if status == Goal.Status.COMPLETED else "The goal was dropped."
+    return _("The goal is reached.") if status == Goal.Status.COMPLETED else _("The goal was dropped.")
 
 
 @changes("goal", form="step_forms")
@@ -40,7 +41,7 @@ def step(request: Request, conversation: Conversation) -> str:
     else:
         steps[text] = _changed_step(text, request.POST.get("status"), steps)
     goals.set_progress(conversation, Progress(tuple(steps.values()), progress.decisions, progress.artifacts))
-    return "Saved."
+    return _("Saved.")
 
 
 def _changed_step(text: str, status: str | None, steps: dict[str, Step]) -> Step:

@@ -1,11 +1,14 @@
-"""Serves the manifest, the worker and the offline page, with which a browser installs the site as an app."""
+"""Serves the files that are no pages: the manifest, the worker, the offline page, and the texts of scripts."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
+from django.views.i18n import JavaScriptCatalog
 
 
 @require_GET
@@ -25,3 +28,14 @@ def worker(request: HttpRequest) -> HttpResponse:
 def offline(request: HttpRequest) -> HttpResponse:
     """The page that the worker shows where the site cannot be reached; it is the same for everybody."""
     return render(request, "offline.html")
+
+
+@require_GET
+@cache_control(max_age=3600)
+def words(request: HttpRequest, language: str) -> HttpResponse:
+    """The texts of the scripts in a language, as a script that stands before them."""
+    if language not in dict(settings.LANGUAGES):
+        raise Http404("There is no such language.")
+    with translation.override(language):
+        catalog: HttpResponse = JavaScriptCatalog.as_view(packages=["conversations"])(request)  # type: ignore[assignment]
+    return catalog

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -25,8 +26,8 @@ from conversations.page.views.query_params import moment
 
 ON_A_PAGE = 100
 """The most messages on one page, the latest ones; a link leads to those before."""
-UNKNOWN = "Somebody"
-NO_WORDS = "[a file]"
+UNKNOWN = gettext_noop("Somebody")
+NO_WORDS = gettext_noop("[a file]")
 """The text of a message that is only a file, where files are not shared."""
 
 
@@ -83,7 +84,7 @@ def go_on(request: Request, token: str) -> HttpResponse:
     lines = [
         {
             "role": row.role,
-            "content": row.content if found.has_files else words_of(row) or NO_WORDS,
+            "content": row.content if found.has_files else words_of(row) or gettext(NO_WORDS),
             "created_at": row.created_at.isoformat(),
         }
         for row in with_parts(links.messages_of(found))
@@ -105,7 +106,7 @@ def _dialog(request: Request, conversation: Conversation, made: Link | None) -> 
         "conversation": conversation,
         "link": made,
         "address": request.build_absolute_uri(reverse("shared", args=[made.token])) if made else "",
-        "ends": [(value, label) for value, (label, _) in links.ENDS.items()],
+        "ends": [(value, gettext(label)) for value, (label, _) in links.ENDS.items()],
         "extents": Link.Extent.choices,
         "name": _name(conversation),
     }
@@ -137,7 +138,7 @@ def _page(request: HttpRequest, shown: Link, *, is_preview: bool = False) -> Htt
 
 def _name(conversation: Conversation) -> str:
     owner = conversation.owner
-    return owner.get_full_name() or owner.get_username() or UNKNOWN
+    return owner.get_full_name() or owner.get_username() or gettext(UNKNOWN)
 
 
 def _unlisted(response: HttpResponse) -> HttpResponse:

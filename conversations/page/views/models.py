@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
@@ -63,9 +64,13 @@ def save_model(request: Request) -> HttpResponse:
     windows.inherit(profile)
     windows.ask_later(profile)
     if trial.fault:
-        messages.success(request, f"{profile.name} is saved. It did not answer: {trial.fault}")
+        messages.success(
+            request,
+            _("%(model)s is saved. It did not answer: %(fault)s") % {"model": profile.name, "fault": trial.fault},
+        )
     else:
-        messages.success(request, f"{profile.name} is connected: it answered in {trial.ms / 1000:.1f} s.")
+        words = _("%(model)s is connected: it answered in %(seconds)s s.")
+        messages.success(request, words % {"model": profile.name, "seconds": f"{trial.ms / 1000:.1f}"})
     return HttpResponseClientRedirect(reverse("home"))
 
 

@@ -8,16 +8,18 @@ from functools import partial, wraps
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings as site_settings
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.template.defaultfilters import pluralize
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import reswap, retarget, trigger_client_event
+from django_htmx.http import HttpResponseClientRefresh, reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
 from conversations import api_keys, preferences
@@ -35,7 +37,12 @@ from conversations.page.views.sidebar import sidebar
 from conversations.saved_prompts import prompts_of
 from conversations.validation import clean_text
 
-THEMES = {theme: theme.capitalize() for theme in Preference.Theme.values}
+THEMES = {
+    Preference.Theme.SYSTEM.value: gettext_lazy("System"),
+    Preference.Theme.LIGHT.value: gettext_lazy("Light"),
+    Preference.Theme.DARK.value: gettext_lazy("Dark"),
+}
+LANGUAGES = {"": gettext_lazy("As the browser has it")} | dict(site_settings.LANGUAGES)
 TYPING = ("sends", "breaks")
 """The two meanings of the Enter key: send the message, or break the line."""
 
@@ -51,6 +58,7 @@ def parts(
         "preference": preference,
         "theme": preference.theme,
         "themes": THEMES,
+        "languages": LANGUAGES,
         "beginning_form": partial(BeginningForm, preference, default),
         "prompt_tokens": partial(count_tokens, preference.system_prompt),
         "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
@@ -113,7 +121,7 @@ def saves(name: str, *, form: str = "") -> Callable[[Callable[[Request], dict[st
                 preference = preferences.change(request.user, **act(request))
             except Refused as refusal:
                 return section(request, name, status=refusal.status, refusal=refusal, form=form)
-            return preferences.remember(section(request, name, said="Saved."), preference)
+            return preferences.remember(section(request, name, said=_("Saved.")), preference)
 
         return view
 
@@ -130,6 +138,17 @@ def theme(request: Request) -> HttpResponse:
     preference = preferences.change(request.user, theme=chosen)
     response = render(request, "conversations/_theme.html", {"theme": chosen})
     return trigger_client_event(preferences.remember(response, preference), "theme", {"theme": chosen})
+
+
+@member
+@require_POST
+def language(request: Request) -> HttpResponse:
+    """Choose the language of the pages; "" is that of the browser. The page loads again in it."""
+    chosen = request.POST.get("language", "")
+    if chosen not in LANGUAGES:
+        raise Invalid(f"language: must be one of {', '.join(filter(None, LANGUAGES))}, or empty.", field="language")
+    preference = preferences.change(request.user, language=chosen)
+    return preferences.remember(HttpResponseClientRefresh(), preference)
 
 
 @saves("typing")
@@ -163,11 +182,12 @@ def password(request: Request) -> HttpResponse:
     if not form.is_valid():
         return section(request, "password", status=400, password_form=form)
     update_session_auth_hash(request, form.save())
-    said = "Changed. Other browsers have to sign in again."
+    said = _("Changed. Other browsers have to sign in again.")
     if not form.cleaned_data["ends_keys"]:
         return section(request, "password", said=said)
     ended = api_keys.revoke_all(request.user)
-    said = f"{said} {ended} API key{pluralize(ended)} ended." if ended else f"{said} There were no API keys."
+    keys = ngettext("%(number)s API key ended.", "%(number)s API keys ended.", ended) % {"number": ended}
+    said = f"{said} {keys if ended else _('There were no API keys.')}"
     return trigger_client_event(section(request, "password", said=said), "keys-ended")
 
 
@@ -185,6 +205,6 @@ def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:
     form = PasswordChangeForm(cast(User, request.user), data, auto_id="password-%s", label_suffix="")
     # The page has several forms, so none may take the focus when it opens.
     form.fields["old_password"].widget.attrs.pop("autofocus", None)
-    form.fields["ends_keys"] = forms.BooleanField(required=False, label="End my API keys too")
+    form.fields["ends_keys"] = forms.BooleanField(required=False, label=_("End my API keys too"))
     without_help(form)
     return form

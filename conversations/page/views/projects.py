@@ -9,6 +9,7 @@ from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
@@ -29,7 +30,7 @@ MAX_LISTED = 200
 """The most conversations that the page of a project lists, the latest ones."""
 MAX_MOVED = 100
 """The most conversations that are moved at once: their ids stand in an address, and proxies take 8 KB."""
-NEW_NAME = "New project"
+NEW_NAME = _("New project")
 SHOWN_ELSEWHERE = ("name", "colour")
 """The page is loaded again when these change, as the list shows them too."""
 
@@ -83,7 +84,7 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
         case _:
             changes = {name: value}  # type: ignore[misc]
     projects.change(row, **changes)
-    return HttpResponseClientRefresh() if name in SHOWN_ELSEWHERE else HttpResponse("Kept.")
+    return HttpResponseClientRefresh() if name in SHOWN_ELSEWHERE else HttpResponse(_("Kept."))
 
 
 @member
@@ -92,7 +93,7 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
     """Delete the project. Its conversations stay in the list."""
     row = projects.get_project(request.user, project_id)
     projects.delete(row)
-    messages.success(request, f"The project “{row}” is deleted. Its chats are in the list.")
+    messages.success(request, _("The project “%(name)s” is deleted. Its chats are in the list.") % {"name": row})
     return HttpResponseClientRedirect(reverse("home"))
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -33,11 +34,11 @@ def save(request: Request, prompt_id: UUID | None = None) -> HttpResponse:
         )
     except Refused as refusal:
         return section(request, "prompts", status=refusal.status, refusal=refusal, form="prompt_forms")
-    return section(request, "prompts", said=f"“{prompt.name}” is saved.")
+    return section(request, "prompts", said=_("“%(name)s” is saved.") % {"name": prompt.name})
 
 
 @member
 @require_POST
 def delete(request: Request, prompt_id: UUID) -> HttpResponse:
     saved_prompts.delete(request.user, prompt_id)
-    return section(request, "prompts", said="Deleted.")
+    return section(request, "prompts", said=_("Deleted."))

@@ -9,6 +9,8 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -24,9 +26,9 @@ ON_A_PAGE = 100
 MAX_QUERY_CHARS = 200
 State = LedgerEntry.State
 STATES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "in_force": ("In force", (State.IN_FORCE,)),
-    "noted": ("Noted", (State.NOTED,)),
-    "past": ("Past", (State.SUPERSEDED, State.DISMISSED)),
+    "in_force": (gettext_noop("In force"), (State.IN_FORCE,)),
+    "noted": (gettext_noop("Noted"), (State.NOTED,)),
+    "past": (gettext_noop("Past"), (State.SUPERSEDED, State.DISMISSED)),
 }
 """The lists of the page, each with its label and the states of its entries."""
 
@@ -91,4 +93,4 @@ def _matching(request: Request, query: str) -> QuerySet[LedgerEntry]:
 def _counted(rows: QuerySet[LedgerEntry]) -> list[tuple[str, str, int]]:
     """(name, label, number of entries) of each list."""
     counts = dict(rows.order_by().values_list("state").annotate(count=Count("pk")))
-    return [(name, label, sum(counts.get(state, 0) for state in states)) for name, (label, states) in STATES.items()]
+    return [(name, _(label), sum(counts.get(state, 0) for state in states)) for name, (label, states) in STATES.items()]

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
@@ -37,10 +37,16 @@ def several(request: Request) -> HttpResponse:
             conversations.trash(conversation)
         else:
             settings.change(conversation, archived=act == "archive")
-    many = f"{len(chosen)} conversation{pluralize(len(chosen))}"
     if act == "trash":
         return HttpResponseClientRedirect(f"{reverse('home')}?{urlencode([('trashed', row.pk) for row in chosen])}")
-    messages.success(request, f"{many} moved {'to' if act == 'archive' else 'out of'} the archive.")
+    number = len(chosen)
+    if act == "archive":
+        said = ngettext("%(number)s chat moved to the archive.", "%(number)s chats moved to the archive.", number)
+    else:
+        said = ngettext(
+            "%(number)s chat moved out of the archive.", "%(number)s chats moved out of the archive.", number
+        )
+    messages.success(request, said % {"number": number})
     if any(is_open(request, row.pk) for row in chosen):
         return HttpResponseClientRedirect(reverse("home"))
     return HttpResponseClientRefresh()

@@ -12,6 +12,8 @@ from uuid import UUID
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from conversations.access import CHATS, own_conversations
 from conversations.models import Conversation, Message, Project
@@ -27,7 +29,12 @@ LIMIT = 60
 RECENT = 5
 """The number of conversations that the home page lists as used last."""
 WRITING, UNREAD = "writing", "unread"
-AGES = ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days"))
+AGES = (
+    (0, gettext_noop("Today")),
+    (1, gettext_noop("Yesterday")),
+    (7, gettext_noop("Last 7 days")),
+    (30, gettext_noop("Last 30 days")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +173,10 @@ def used_last(user: AbstractBaseUser, listed: Sidebar) -> list[Conversation]:
 def _sections(conversations: Iterable[Conversation], today: date) -> tuple[Section, ...]:
     def heading(conversation: Conversation) -> str:
         if conversation.archived:
-            return "Archived"
+            return _("Archived")
         if conversation.pinned:
-            return "Pinned"
+            return _("Pinned")
         days = (today - timezone.localdate(conversation.updated_at)).days
-        return next((words for age, words in AGES if days <= age), "Earlier")
+        return next((_(words) for age, words in AGES if days <= age), _("Earlier"))
 
     return tuple(Section(words, tuple(rows)) for words, rows in groupby(conversations, heading))

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from compression.days import Days
@@ -22,7 +24,7 @@ from conversations.quota import MB, used_by
 
 LATEST_CALLS = 50
 """The calls of the gateway that are listed one by one."""
-PERIODS = {"30": "Last 30 days", "month": "This month"}
+PERIODS = {"30": gettext_lazy("Last 30 days"), "month": gettext_lazy("This month")}
 
 
 @member
@@ -72,23 +74,23 @@ def _charts(account: Account, days: Days) -> list[Chart]:
     everything = account.requests
     return [
         Chart(
-            "Tokens",
+            _("Tokens"),
             "tokens",
             labels,
             (
-                series("prompt", everything, "fresh"),
-                series("prompt, cached", everything, "cached"),
-                series("answer", everything, "completion"),
+                series(_("prompt"), everything, "fresh"),
+                series(_("prompt, cached"), everything, "cached"),
+                series(_("answer"), everything, "completion"),
             ),
         ),
         Chart(
-            "Cost",
+            _("Cost"),
             "usd",
             labels,
             (
-                series("replies", account.replies, "cost"),
-                series("gateway", account.calls, "cost"),
-                series("summaries", account.summaries, "cost"),
+                series(_("replies"), account.replies, "cost"),
+                series(_("gateway"), account.calls, "cost"),
+                series(_("summaries"), account.summaries, "cost"),
             ),
         ),
     ]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
@@ -55,5 +56,8 @@ def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 
 def _announcement(item: MessageView, shown: versions.Version) -> str:
     """A sentence for screen readers that names the shown version."""
-    standing = "the current one" if shown.is_current else "not part of the conversation"
-    return f"Version {shown.number} of {item.message.versions or 1}, {standing}."
+    if shown.is_current:
+        words = _("Version %(number)s of %(versions)s, the current one.")
+    else:
+        words = _("Version %(number)s of %(versions)s, not part of the conversation.")
+    return words % {"number": shown.number, "versions": item.message.versions or 1}
