@@ -212,8 +212,10 @@ LOGOUT_REDIRECT_URL = "login"
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LANGUAGE_CODE = "en"
-LANGUAGES = (("en", "English"),)
+LANGUAGES = (("en", "English"), ("de", "Deutsch"), ("es", "Español"), ("fr", "Français"), ("zh-hans", "简体中文"))
 LANGUAGE_COOKIE_NAME = "chatsite_language"
+# Before Django's own catalogs, which have some of the same texts.
+LOCALE_PATHS = [Path(__file__).resolve().parents[1] / "conversations" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

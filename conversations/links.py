@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from conversations.access import CHATS
@@ -53,7 +54,7 @@ def unsaved(conversation: Conversation, choices: Choices) -> Link:
     shown = history(conversation).filter(_told()).order_by("created_at")
     answer = shown.filter(role=Message.Role.ASSISTANT).last()
     if answer is None:
-        raise Conflict("There is no answer to share yet.", code="nothing_to_share")
+        raise Conflict(_("There is no answer to share yet."), code="nothing_to_share")
     first = shown.first()
     if choices.extent == Link.Extent.ANSWER:
         asked = shown.filter(role=Message.Role.USER, created_at__lt=answer.created_at)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
-from babel.messages import Catalog
+from babel.messages import Catalog, Message
 from babel.messages.extract import extract_javascript
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
@@ -26,6 +27,7 @@ LANGUAGES = {"de": "de", "es": "es", "fr": "fr", "zh_Hans": "zh_Hans_CN"}
 """The folders of the catalogs, with Babel's names of the languages."""
 ENGLISH = ("admin", "admin_login", "api_docs", "diagram")
 """Templates that have English alone: the administration's, and those for programs."""
+BEGUN = datetime(2026, 11, 26, tzinfo=UTC)
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
 _STRING = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 _CALL = re.compile(rf"\b(_|gettext|ngettext)\(\s*u?{_STRING}(?:\s*,\s*u?{_STRING})?")
@@ -51,7 +53,7 @@ def of_templates() -> Iterator[Text]:
 
 def of_python() -> Iterator[Text]:
     for field in FIELDS:
-        yield from filter(None, (field.label, field.unit, *field.choices.values()))
+        yield from filter(None, (field.label, field.unit, field.unset, *field.choices.values()))
     for path in sorted((ROOT / "conversations").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NAMES:
@@ -87,8 +89,11 @@ def catalog(folder: str, domain: str) -> Catalog:
 
 def write(folder: str, domain: str, translations: Catalog) -> None:
     """Store a catalog with the present texts of its domain, and compile it."""
+    # Dates and names in the header would change the files of each run.
     fresh = Catalog(locale=LANGUAGES[folder], project="chatsite", version="1", fuzzy=False)
-    fresh.header_comment = ""
+    fresh.creation_date = fresh.revision_date = BEGUN
+    fresh.last_translator = fresh.language_team = fresh.msgid_bugs_address = ""
+    fresh.header_comment = "# Translations of chatsite's pages."
     for text in texts(domain):
         known = translations.get(text if isinstance(text, str) else text[0])
         fresh.add(text, known.string if known else None)
@@ -100,11 +105,16 @@ def write(folder: str, domain: str, translations: Catalog) -> None:
         write_mo(file, fresh)
 
 
+def strings_of(message: Message) -> tuple[str, ...]:
+    """The translations of a message: one, or one for each plural form."""
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+
+
 def main() -> None:
     for folder in LANGUAGES:
         for domain in ("django", "djangojs"):
             write(folder, domain, catalog(folder, domain))
-            missing = [message.id for message in catalog(folder, domain) if message.id and not message.string]
+            missing = [message.id for message in catalog(folder, domain) if message.id and not all(strings_of(message))]
             print(f"{folder} {domain}: {len(missing)} of {len(texts(domain))} without a translation")
 
 

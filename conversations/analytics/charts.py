@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Literal
 
+from conversations.runtime.amounts import localized
+
 STEPS = (1, 2, 2.5, 5, 10)
 MAX_SERIES = 3
 SIZES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
@@ -63,22 +65,24 @@ def labelled(value: Value, unit: Unit) -> str:
         return "–"
     match unit:
         case "usd":
-            return f"{'−' if value < 0 else ''}${abs(value):,.{2 if abs(value) >= 0.1 or not value else 4}f}"
+            figure = f"{'−' if value < 0 else ''}${abs(value):,.{2 if abs(value) >= 0.1 or not value else 4}f}"
         case "percent":
-            return f"{value:.1f} %"
+            figure = f"{value:.1f} %"
         case "ms":
-            return f"{value / 1000:,.1f} s" if value >= 1000 else f"{value:.0f} ms"
-    return f"{value:,.0f}"
+            figure = f"{value / 1000:,.1f} s" if value >= 1000 else f"{value:.0f} ms"
+        case _:
+            figure = f"{value:,.0f}"
+    return localized(figure)
 
 
 def short(value: float, unit: Unit) -> str:
     """A value in a short format, for an axis."""
     if unit == "percent":
-        return f"{value:g} %"
+        return localized(f"{value:g} %")
     if unit == "ms":
-        return f"{value / 1000:,g} s" if value >= 1000 else f"{value:g} ms"
+        return localized(f"{value / 1000:,g} s" if value >= 1000 else f"{value:g} ms")
     size, letter = next((item for item in SIZES if abs(value) >= item[0]), (1, ""))
-    return f"{'−' if value < 0 else ''}{'$' if unit == 'usd' else ''}{abs(value) / size:g}{letter}"
+    return localized(f"{'−' if value < 0 else ''}{'$' if unit == 'usd' else ''}{abs(value) / size:g}{letter}")
 
 
 def ticks(low: float, high: float, *, most: int = 5) -> list[float]:

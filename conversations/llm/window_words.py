@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from conversations.llm.windows import FOUND_SMALLER
 from conversations.models import ModelProfile
+from conversations.runtime.amounts import amount
 
 Source = ModelProfile.WindowSource
 
@@ -28,11 +29,11 @@ def window(profile: ModelProfile | None) -> str:
         return ""
     used = profile.usable_window.size
     if used == profile.window:
-        return _("The window has %(tokens)s tokens.") % {"tokens": f"{profile.window:,}"}
+        return _("The window has %(tokens)s tokens.") % {"tokens": amount(profile.window)}
     words = _(
         "The window has %(tokens)s tokens; %(used)s of them are used: a local model's tokens can only be estimated."
     )
-    return words % {"tokens": f"{profile.window:,}", "used": f"{used:,}"}
+    return words % {"tokens": amount(profile.window), "used": amount(used)}
 
 
 def lowered(profile: ModelProfile | None) -> str:
@@ -48,8 +49,8 @@ def lowered(profile: ModelProfile | None) -> str:
     figures = {
         "model": profile.name,
         "how": f"{how}{_when(profile)}",
-        "replaced": f"{profile.window_replaced:,}",
-        "tokens": f"{profile.window:,}",
+        "replaced": amount(profile.window_replaced),
+        "tokens": amount(profile.window),
     }
     if found is not None:
         words = _(
@@ -57,7 +58,7 @@ def lowered(profile: ModelProfile | None) -> str:
             "longer requests. An administrator set its window to %(replaced)s; the site halved it to %(tokens)s and "
             "lowers it no further. Please have the window corrected."
         )
-        return words % (figures | {"found": f"{found:,}"})
+        return words % (figures | {"found": amount(found)})
     words = _(
         "The server of %(model)s reads %(tokens)s tokens, not %(replaced)s: %(how)s. It left out the beginning of what "
         "is longer; from now on it is asked for no more."

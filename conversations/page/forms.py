@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from compression import conf
@@ -94,7 +94,7 @@ class ImportForm(forms.Form):
 MAIN_FIELDS = ("enabled", "threshold", "target_ratio", "keep_recent", "recall")
 """The policy's main settings, shown first."""
 PERCENT_FIELDS = tuple(field.name for field in FIELDS if field.kind == "share")
-LOCAL_THRESHOLD = "automatic"
+LOCAL_THRESHOLD = gettext_noop("automatic")
 """The default threshold of a local model, in words: see `core.plan.policy.Policy`."""
 
 
@@ -106,7 +106,7 @@ def _form_field(field: PolicyField) -> TypedField:
         choices = [("", _("Default")), *((value, _(words)) for value, words in field.choices.items())]
         return TypedField(widget=KeepingSelect(choices=choices), **options)
     widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
-    return TypedField(help_text=_(field.unit) if field.unit else "", widget=widget, **options)
+    return TypedField(help_text=_translated(field.unit), widget=widget, **options)
 
 
 class PolicyForm(forms.Form):
@@ -136,7 +136,7 @@ class PolicyForm(forms.Form):
             self._show_default(name, _format_value(name, held if name != "history_messages" else held or None))
         if site.threshold is None:
             threshold = (
-                LOCAL_THRESHOLD
+                gettext(LOCAL_THRESHOLD)
                 if conversation.model and conversation.model.is_local
                 else _format_value("threshold", site.full_at)
             )
@@ -178,13 +178,18 @@ class PolicyForm(forms.Form):
 
     def _show_default(self, name: str, default: str) -> None:
         widget = self.fields[name].widget
-        default = default or BY_NAME[name].unset
+        default = default or _translated(BY_NAME[name].unset)
         if isinstance(widget, forms.Select):
             choices: list[Any] = list(widget.choices)
-            words = str(dict(choices).get(default, default)).partition(":")[0].lower()
-            widget.choices = [("", f"Default ({words})"), *choices[1:]]
+            words = re.split("[:：]", str(dict(choices).get(default, default)))[0].strip().lower()
+            widget.choices = [("", gettext("Default (%(value)s)") % {"value": words}), *choices[1:]]
         else:
             widget.attrs["placeholder"] = default
+
+
+def _translated(words: str) -> str:
+    """Words of the policy's table, in the page's language; "" stays "", which gettext has for a catalog's header."""
+    return gettext(words) if words else ""
 
 
 def _format_value(name: str, value: Any) -> str:

@@ -25,6 +25,7 @@ from conversations.context.transcript import Loaded
 from conversations.llm import tools, window_words
 from conversations.llm.profiles import summariser_of
 from conversations.models import Conversation
+from conversations.runtime.amounts import amount
 
 MIN_WIDTH_PERCENT = 2.5
 """The least width of a part that has tokens, in percent."""
@@ -243,13 +244,13 @@ def _part_labels(loaded: Loaded, checkpoints: Sequence[Checkpoint]) -> dict[str,
     system += [_("mode")] if head.mode != Conversation.Mode.ASSISTANT else []
     system += [_("goal")] if head.goal else []
     rules = len(head.rules)
-    system += [ngettext("%(number)s rule", "%(number)s rules", rules) % {"number": f"{rules:,}"}] if rules else []
+    system += [ngettext("%(number)s rule", "%(number)s rules", rules) % {"number": amount(rules)}] if rules else []
     noted = len(prompt.instructions_of(head).noted)
-    system += [_("%(number)s noted") % {"number": f"{noted:,}"}] if noted else []
+    system += [_("%(number)s noted") % {"number": amount(noted)}] if noted else []
     offered = len(head.tools)
     return {
         "system": ", ".join(system),
-        "tools": ngettext("%(number)s tool", "%(number)s tools", offered) % {"number": f"{offered:,}"},
+        "tools": ngettext("%(number)s tool", "%(number)s tools", offered) % {"number": amount(offered)},
         "summary": _labelled("summary", len(checkpoints)),
         "recalled": _labelled("recalled", len(loaded.recalled.quotes) if loaded.recalled else 0),
         "protected": _labelled("protected", protected),
@@ -265,7 +266,7 @@ def _labelled(kind: str, number: int) -> str:
         "protected": ngettext("Protected, %(number)s message", "Protected, %(number)s messages", number),
         "live": ngettext("Live, %(number)s message", "Live, %(number)s messages", number),
     }
-    return words[kind] % {"number": f"{number:,}"}
+    return words[kind] % {"number": amount(number)}
 
 
 def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from conversations.models import Message
+from conversations.runtime.amounts import amount
 
 Reason, Status = Message.FinishReason, Message.Status
 
@@ -39,7 +40,7 @@ def cut_off_note(message: Message) -> str:
     if message.finish_reason == Reason.LENGTH:
         spent = message.completion_tokens
         words = _("cut off at %(number)s tokens") if spent else _("cut off after about %(number)s tokens")
-        return words % {"number": f"{spent or message.token_count:,}"}
+        return words % {"number": amount(spent or message.token_count)}
     return str(Reason(message.finish_reason).label) if message.finish_reason else ""
 
 

@@ -20,6 +20,7 @@ from conversations.compaction import progress
 from conversations.models import Message
 from conversations.page.markup import markdown
 from conversations.runtime import endings
+from conversations.runtime.amounts import amount, localized
 from conversations.validation import visible
 
 register = template.Library()
@@ -110,7 +111,7 @@ def seen(name: str) -> str:
 
 @register.filter
 def thousands(number: int | None) -> str:
-    return f"{number or 0:,}"
+    return amount(number or 0)
 
 
 @register.filter
@@ -244,7 +245,7 @@ def lasted(seconds: int) -> str:
 
 @register.filter
 def seconds(milliseconds: int) -> str:
-    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds} ms"
+    return localized(f"{milliseconds / 1000:.1f} s") if milliseconds >= 1000 else f"{milliseconds} ms"
 
 
 @register.filter
@@ -258,7 +259,7 @@ def money(amount: Decimal) -> str:
     """An amount in US dollars, with two significant digits below a dollar."""
     digits = max(2, 1 - amount.adjusted()) if amount else 2
     dollars, _, rest = f"{amount:,.{digits}f}".partition(".")
-    return f"${dollars}.{rest.rstrip('0'):0<2}"
+    return localized(f"${dollars}.{rest.rstrip('0'):0<2}")
 
 
 @register.filter

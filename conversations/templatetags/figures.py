@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from conversations.analytics import svg_charts
 from conversations.analytics.charts import SIZES, Chart, labelled
 from conversations.analytics.totals import Tally
+from conversations.runtime.amounts import localized
 
 register = template.Library()
 
@@ -25,8 +26,8 @@ def brief(number: float) -> str:
     """A number with three significant digits, as in 12.3M."""
     for size, letter in SIZES:
         if abs(number) >= size:
-            return f"{number / size:.3g}{letter}"
-    return f"{number:,.0f}"
+            return localized(f"{number / size:.3g}{letter}")
+    return localized(f"{number:,.0f}")
 
 
 @register.filter

@@ -14,6 +14,7 @@ from conversations.messages.attachments import words_of
 from conversations.messages.documents import MEDIA_TYPES
 from conversations.models import Attachment, Message, ModelProfile
 from conversations.page.markup.segments import Inset, Segment, split
+from conversations.runtime.amounts import amount, localized
 
 register = template.Library()
 
@@ -105,7 +106,7 @@ def extent(attachment: Attachment) -> str:
         "sheet": ngettext("%(number)s sheet", "%(number)s sheets", number),
         "page": ngettext("%(number)s page", "%(number)s pages", number),
     }
-    return words[PARTS.get(attachment.media_type, "page")] % {"number": f"{number:,}"}
+    return words[PARTS.get(attachment.media_type, "page")] % {"number": amount(number)}
 
 
 @register.filter
@@ -113,12 +114,12 @@ def bytes_size(size: int) -> str:
     """A size in decimal units (1 KB = 1,000 bytes), as the limits are stated."""
     if size < 1_000:
         return f"{size} B"
-    return f"{size / 1_000:.0f} KB" if size < 999_500 else f"{size / 1_000_000:.1f} MB"
+    return f"{size / 1_000:.0f} KB" if size < 999_500 else localized(f"{size / 1_000_000:.1f} MB")
 
 
 @register.filter
 def characters(text: str) -> str:
-    return _("%(number)s characters") % {"number": f"{len(text):,}"}
+    return _("%(number)s characters") % {"number": amount(len(text))}
 
 
 def _picture(row: Attachment) -> Picture:

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
@@ -43,7 +43,13 @@ from conversations.page.views.guard import Request, View, member
 from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
 
-TABS = ("instructions", "model", "memory", "rules", "advanced")
+TABS = {
+    "instructions": gettext_lazy("Instructions"),
+    "model": gettext_lazy("Model"),
+    "memory": gettext_lazy("Memory"),
+    "rules": gettext_lazy("Rules"),
+    "advanced": gettext_lazy("Advanced"),
+}
 SHOWN = 50
 """The most snapshots in the panel's list, the newest."""
 STATE_NOTICES = {

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
@@ -21,6 +22,7 @@ from conversations.analytics.totals import Tallies, Tally, grouped
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.quota import MB, used_by
+from conversations.runtime.amounts import amount, localized
 
 LATEST_CALLS = 50
 """The calls of the gateway that are listed one by one."""
@@ -55,9 +57,10 @@ def usage(request: Request) -> HttpResponse:
 @require_GET
 def stored(request: Request) -> HttpResponse:
     """The megabytes that the person has stored, of those that one person may store."""
-    used = f"{used_by(cast(User, request.user).pk) / MB:,.1f} MB"
+    used = localized(f"{used_by(cast(User, request.user).pk) / MB:,.1f}")
     most = settings.STORAGE_PER_USER_MB
-    return HttpResponse(f"{used} of {most:,} MB stored" if most else f"{used} stored")
+    words = _("%(used)s of %(most)s MB stored") if most else _("%(used)s MB stored")
+    return HttpResponse(words % {"used": used, "most": amount(most)})
 
 
 def _days(period: str, today: date) -> Days:
@@ -65,7 +68,8 @@ def _days(period: str, today: date) -> Days:
 
 
 def _charts(account: Account, days: Days) -> list[Chart]:
-    labels = tuple(f"{day:%b} {day.day}" for day in days.dates)
+    order = _("M j")  # the month and the day of the month, as Django formats dates
+    labels = tuple(date_format(day, order) for day in days.dates)
 
     def series(name: str, of: Tallies, value: str) -> Series:
         by_day = grouped(of, lambda kind: kind.day)
