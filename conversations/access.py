@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser, AbstractUser, Anonymous
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 
 from conversations.errors import Conflict
 from conversations.models import Conversation
@@ -45,7 +46,7 @@ def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) ->
     conversation = get_conversation(user, pk, kinds=TO_READ)
     if conversation.kind == Conversation.Kind.EXECUTOR:
         raise Conflict(
-            "An executor keeps this conversation: its messages come from the planner. It can be read.",
+            _("An executor keeps this conversation: its messages come from the planner. It can be read."),
             code="read_only",
         )
     return conversation
@@ -56,8 +57,10 @@ def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> C
     conversation = disposable_conversation(user, pk)
     if conversation.kind not in CHATS:
         raise Conflict(
-            "The gateway keeps this conversation: its caller's next call decides what it holds. It can be read, "
-            "rolled back and deleted.",
+            _(
+                "The gateway keeps this conversation: its caller's next call decides what it holds. It can be read, "
+                "rolled back and deleted."
+            ),
             code="read_only",
         )
     return conversation

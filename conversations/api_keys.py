@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser, User
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from conversations import admission, limits
 from conversations.errors import Conflict, NotFound
@@ -39,7 +40,9 @@ def create_key(user: AbstractBaseUser, name: str) -> Made:
         User.objects.select_for_update().get(pk=user.pk)  # a person's requests count one after the other
         if _mine(user).filter(revoked_at=None).count() >= MAX_KEYS:
             raise Conflict(
-                f"You have {MAX_KEYS} keys, as many as may be. Revoke one first.", code="too_many_keys", limit=MAX_KEYS
+                _("You have %(number)s keys, as many as may be. Revoke one first.") % {"number": MAX_KEYS},
+                code="too_many_keys",
+                limit=MAX_KEYS,
             )
         return Made(*ApiKey.make(user, name))
 
@@ -50,14 +53,14 @@ def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
         admission.tell()  # closes the connections that this key has opened
     key = _mine(user).filter(pk=key_id).first()
     if key is None:
-        raise NotFound("You have no such key.")
+        raise NotFound(_("You have no such key."))
     return key
 
 
 def let_search(user: AbstractBaseUser, key_id: int, *, on: bool) -> ApiKey:
     """Let models that answer calls of the key search compacted histories, or not. Raises NotFound."""
     if not _mine(user).filter(pk=key_id, revoked_at=None).update(searches_history=on):
-        raise NotFound("You have no such key.")
+        raise NotFound(_("You have no such key."))
     return _mine(user).get(pk=key_id)
 
 

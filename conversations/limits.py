@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db.models import Count, Q
+from django.utils.translation import gettext as _
 
 from compression.models import Compaction
 from conversations.errors import TooMany
@@ -46,12 +47,15 @@ def require_turn(owner_id: int) -> None:
     found = Message.objects.streaming().order_by().aggregate(own=own, all=Count("pk"))
     if found["own"] >= settings.MAX_TURNS_PER_USER:
         raise TooMany(
-            f"{found['own']} of your replies are being written; at most {settings.MAX_TURNS_PER_USER} may be at once. "
-            "Wait for one, or stop it.",
+            _(
+                "%(number)s of your replies are being written; at most %(most)s may be at once. Wait for one, or "
+                "stop it."
+            )
+            % {"number": found["own"], "most": settings.MAX_TURNS_PER_USER},
             retry_after=RETRY_SECONDS,
         )
     if found["all"] >= settings.MAX_TURNS:
-        raise TooMany("This site is writing as many replies as it may. Try again soon.", retry_after=RETRY_SECONDS)
+        raise TooMany(_("This site is writing as many replies as it may. Try again soon."), retry_after=RETRY_SECONDS)
 
 
 def require_compaction(owner_id: int) -> None:
@@ -59,8 +63,8 @@ def require_compaction(owner_id: int) -> None:
     running = Compaction.objects.filter(status__in=Compaction.ACTIVE, conversation__owner_id=owner_id).count()
     if running >= settings.MAX_COMPACTIONS_PER_USER:
         raise TooMany(
-            f"{running} of your conversations are being compacted; at most {settings.MAX_COMPACTIONS_PER_USER} may "
-            "be at once.",
+            _("%(number)s of your conversations are being compacted; at most %(most)s may be at once.")
+            % {"number": running, "most": settings.MAX_COMPACTIONS_PER_USER},
             retry_after=RETRY_SECONDS,
         )
 
@@ -70,8 +74,8 @@ def one_more_call(user_id: int) -> Iterator[None]:
     """Count a gateway call of this process while the block runs. Raises TooMany."""
     if _calls[user_id] >= settings.MAX_CALLS_PER_USER:
         raise TooMany(
-            f"{_calls[user_id]} of your calls are being answered; at most {settings.MAX_CALLS_PER_USER} may be at "
-            "once.",
+            _("%(number)s of your calls are being answered; at most %(most)s may be at once.")
+            % {"number": _calls[user_id], "most": settings.MAX_CALLS_PER_USER},
             retry_after=RETRY_SECONDS,
         )
     _calls[user_id] += 1
@@ -161,4 +165,4 @@ def _source(address: str) -> str:
 
 def _too_many(why: str) -> TooMany:
     wait = MINUTE - int(time()) % MINUTE
-    return TooMany(f"{why} Try again in {wait} s.", retry_after=wait)
+    return TooMany(_("%(why)s Try again in %(wait)s s.") % {"why": why, "wait": wait}, retry_after=wait)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
 from conversations.models import ModelProfile, Project
@@ -78,7 +79,9 @@ def create(user: AbstractBaseUser | AnonymousUser, **fields: Unpack[Changes]) ->
     with transaction.atomic():
         if own_projects(user).count() >= MAX_PROJECTS:
             raise Invalid(
-                f"projects: at most {MAX_PROJECTS} are kept. Delete one first.", field="projects", limit=MAX_PROJECTS
+                _("projects: at most %(most)s are kept. Delete one first.") % {"most": MAX_PROJECTS},
+                field="projects",
+                limit=MAX_PROJECTS,
             )
         project = Project(**cleaned)
         project.owner_id = user.pk  # type: ignore[assignment]

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid, NotFound
 from conversations.models import SavedPrompt
@@ -32,16 +33,19 @@ def save(user: AbstractBaseUser, name: object, text: object, *, prompt_id: UUID 
         with transaction.atomic():
             if prompt_id:
                 if not prompts_of(user).filter(pk=prompt_id).update(**fields):
-                    raise NotFound("This prompt is not there any more.")
+                    raise NotFound(_("This prompt is not there any more."))
                 return prompts_of(user).get(pk=prompt_id)
             if prompts_of(user).count() >= MOST:
                 raise Invalid(
-                    f"prompt_name: at most {MOST} prompts are kept. Delete one first.", field="prompt_name", limit=MOST
+                    _("prompt_name: at most %(most)s prompts are kept. Delete one first.") % {"most": MOST},
+                    field="prompt_name",
+                    limit=MOST,
                 )
             return SavedPrompt.objects.create(owner_id=user.pk, **fields)
     except IntegrityError:
         raise Invalid(
-            f"prompt_name: there is a prompt called “{fields['name']}” already.", field="prompt_name"
+            _("prompt_name: there is a prompt called “%(name)s” already.") % {"name": fields["name"]},
+            field="prompt_name",
         ) from None
 
 

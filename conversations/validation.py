@@ -11,6 +11,8 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 from compression.core.instructions import MAX_TEMPLATE_CHARS, template_fault
 from compression.policy_fields import FIELDS, PolicyField
 from conversations.errors import Invalid
@@ -41,7 +43,12 @@ def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_bla
     if not isinstance(value, str):
         raise Invalid(f"{field}: must be text.", field=field)
     if len(value) > limit:
-        raise Invalid(f"{field}: at most {limit:,} characters, not {len(value):,}.", field=field, limit=limit)
+        raise Invalid(
+            _("%(field)s: at most %(limit)s characters, not %(number)s.")
+            % {"field": field, "limit": f"{limit:,}", "number": f"{len(value):,}"},
+            field=field,
+            limit=limit,
+        )
     if "\0" in value:
         raise Invalid(f"{field}: must not contain a NUL character.", field=field)
     try:
@@ -49,7 +56,7 @@ def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_bla
     except UnicodeEncodeError:
         raise Invalid(f"{field}: contains half a character (a lone surrogate).", field=field) from None
     if not allow_blank and not value.strip():
-        raise Invalid(f"{field}: must not be empty.", field=field)
+        raise Invalid(_("%(field)s: must not be empty.") % {"field": field}, field=field)
     return value
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
 from compression.models import Compaction
 from conversations.compaction import lease
@@ -25,7 +26,11 @@ def cancel(row: Compaction) -> None:
     """End a compaction with nothing changed. Raises Conflict if it has ended already; only one of both can happen."""
     if not _cancelled(row):
         row.refresh_from_db()
-        raise Conflict(f"This compaction is over already: {row.status}.", code="compaction_over", status=row.status)
+        raise Conflict(
+            _("This compaction is over already: %(status)s.") % {"status": row.status},
+            code="compaction_over",
+            status=row.status,
+        )
 
 
 def cancel_waited_for(conversation_id: UUID) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core import pipeline
 from compression.core.error_codes import ErrorCode
@@ -147,7 +148,11 @@ def _require_rate(owner_id: int) -> None:
     times = list(recent.values_list("created_at", flat=True).distinct()[:RUNS_A_MINUTE])
     if len(times) == RUNS_A_MINUTE:
         wait = max(1, round((times[0] - since).total_seconds()))
-        raise TooMany(f"At most {RUNS_A_MINUTE} compactions a minute. Try again in {wait} s.", retry_after=wait)
+        raise TooMany(
+            _("At most %(most)s compactions a minute. Try again in %(wait)s s.")
+            % {"most": RUNS_A_MINUTE, "wait": wait},
+            retry_after=wait,
+        )
 
 
 def _is_over(row: Compaction) -> bool:

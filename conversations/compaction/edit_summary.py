@@ -8,6 +8,7 @@ from functools import partial
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
 from compression.core.citation_values import Citations, as_json
 from compression.core.citations.check import marked
@@ -45,10 +46,14 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
     summary = _cleaned(text)
     head = transcript.head_of(conversation.pk)
     if lease.is_blocked(conversation.pk):
-        raise Conflict("This conversation is being compacted. Try again when that is done.", code="compaction_running")
+        raise Conflict(
+            _("This conversation is being compacted. Try again when that is done."), code="compaction_running"
+        )
     values = active_checkpoints(conversation.pk)
     if number not in [value.number for value in values]:
-        raise Conflict("This summary is not in force any more: a later compaction has replaced it.", code="not_active")
+        raise Conflict(
+            _("This summary is not in force any more: a later compaction has replaced it."), code="not_active"
+        )
     before = next(value for value in values if value.number == number)
     summary, citations = _checked(conversation, before, summary, head)
     context = render_context(_with(values, number, summary))
@@ -91,7 +96,8 @@ def _require_room(head: Head, tokens: int) -> None:
     if tokens > limit:
         overage = tokens - limit
         raise Invalid(
-            f"summary: all summaries together take {tokens:,} tokens, {overage:,} over their limit of {limit:,}.",
+            _("summary: all summaries together take %(tokens)s tokens, %(overage)s over their limit of %(limit)s.")
+            % {"tokens": f"{tokens:,}", "overage": f"{overage:,}", "limit": f"{limit:,}"},
             field="summary",
             limit=limit,
             overage=overage,
@@ -104,7 +110,7 @@ def _claim_version(head: Head, *, context: str, tokens: int) -> None:
         compressed_context=context, compressed_tokens=tokens, compression_version=head.version + 1
     )
     if not changed or lease.is_blocked(head.id):
-        raise Conflict("The conversation was changed meanwhile. Nothing was saved: try again.")
+        raise Conflict(_("The conversation was changed meanwhile. Nothing was saved: try again."))
 
 
 def _replaced(conversation: Conversation, number: int, summary: str, citations: Citations) -> Checkpoint:

@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core.error_codes import ErrorCode
 from compression.core.values import Steering
@@ -76,7 +77,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
     if row is None:
         running = active(conversation_id)
         raise Conflict(
-            "This conversation is being compacted already.",
+            _("This conversation is being compacted already."),
             code="compaction_running",
             task_id=str(running.id) if running else None,
         )

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
@@ -61,7 +62,7 @@ def undo(conversation: Conversation, compaction_id: UUID) -> None:
     def chosen() -> Snapshot:
         snapshot = in_effect(conversation.pk).filter(compaction_id=compaction_id).first()
         if snapshot is None:
-            raise Conflict("This compaction is not in effect: there is nothing to undo.", code="nothing_to_undo")
+            raise Conflict(_("This compaction is not in effect: there is nothing to undo."), code="nothing_to_undo")
         return snapshot
 
     _go_back(conversation, chosen)
@@ -81,7 +82,7 @@ def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> 
         if snapshot is None and snapshot_id is not None:
             raise NotFound("No such snapshot.")
         if snapshot is None:
-            raise Conflict("There is no compaction to undo.", code="nothing_to_undo")
+            raise Conflict(_("There is no compaction to undo."), code="nothing_to_undo")
         return snapshot
 
     return _go_back(conversation, chosen)
@@ -93,7 +94,7 @@ def _go_back(conversation: Conversation, choose: Callable[[], Snapshot]) -> Snap
     Of two undos at once, the second then undoes the compaction before.
     """
     rows = Conversation.objects.filter(pk=conversation.pk)
-    for _ in range(MAX_TRIES):
+    for _attempt in range(MAX_TRIES):
         version = rows.values_list("compression_version", flat=True).get()
         snapshot = choose()
         _require_same_history(conversation.pk, snapshot)
@@ -104,7 +105,7 @@ def _go_back(conversation: Conversation, choose: Callable[[], Snapshot]) -> Snap
             _take_back(conversation.pk, snapshot)
         conversation.refresh_from_db()
         return snapshot
-    raise Conflict("The conversation was changed meanwhile. Nothing was undone: try again.")
+    raise Conflict(_("The conversation was changed meanwhile. Nothing was undone: try again."))
 
 
 def _take_back(conversation_id: UUID, snapshot: Snapshot) -> None:
@@ -220,7 +221,7 @@ def _require_same_history(conversation_id: UUID, snapshot: Snapshot) -> None:
     cut = snapshot.compressed_at
     if cut and _digests(conversation_id, [cut])[cut] != snapshot.digest:
         raise Conflict(
-            "Messages that this summary stands for were edited or replaced since: it cannot be restored.",
+            _("Messages that this summary stands for were edited or replaced since: it cannot be restored."),
             code="history_changed",
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from compression.models import Compaction
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict
@@ -28,7 +30,7 @@ def older_half(conversation: Conversation) -> UUID:
     undone = conversation.compactions.filter(status=Compaction.Status.UNDONE).order_by("-created_at").first()
     last = conversation.messages.filter(pk__in=[undone.last_message]).first() if undone else None
     if last is None:
-        raise Conflict("No compaction was undone here.", code="nothing_undone")
+        raise Conflict(_("No compaction was undone here."), code="nothing_undone")
     rows = conversation.messages.filter(HISTORY, created_at__lte=last.created_at).order_by("created_at")
     if conversation.compressed_at:  # an earlier compaction is still in force
         rows = rows.filter(created_at__gt=conversation.compressed_at)
@@ -40,5 +42,7 @@ def older_half(conversation: Conversation) -> UUID:
         if following[1] == Message.Role.USER
     ]
     if not ends:
-        raise Conflict("The undone compaction covered one turn: nothing smaller can be compacted.", code="nothing_less")
+        raise Conflict(
+            _("The undone compaction covered one turn: nothing smaller can be compacted."), code="nothing_less"
+        )
     return next((id for total, id in reversed(ends) if total <= sums[-1] / 2), ends[0][1])

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core import goal as goals
 from compression.core.goal import Progress
@@ -67,7 +68,7 @@ def end_goal(conversation: Conversation, *, status: str) -> None:
     _lock(conversation.pk)
     goal = active_goal(conversation.pk)
     if goal is None:
-        raise NotFound("This conversation has no goal.")
+        raise NotFound(_("This conversation has no goal."))
     goal.status = status
     _save(goal)
     _outdate(conversation.pk)
@@ -81,7 +82,7 @@ def set_progress(conversation: Conversation, progress: Progress) -> Goal:
     _lock(conversation.pk)
     goal = active_goal(conversation.pk)
     if goal is None:
-        raise NotFound("This conversation has no goal.")
+        raise NotFound(_("This conversation has no goal."))
     _put(goal, progress)
     _settle(goal)
     conversation.goal_text = _text_of(goal)

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core.ledger import withdrawals
 from compression.core.ledger.find import entry_of, find_entries
@@ -178,7 +179,7 @@ def choose(conversation: Conversation, entry_id: UUID, *, state: str) -> LedgerE
         _lock(conversation)
         entry = current(conversation.pk).filter(pk=entry_id).first()
         if entry is None:
-            raise NotFound("No such entry.")
+            raise NotFound(_("No such entry."))
         is_rule = entry.kind != LedgerEntry.Kind.WITHDRAWAL
         if is_rule and state == State.IN_FORCE and entry.state != State.IN_FORCE:
             require_room(conversation, [*conversation.rules, entry.text], model=conversation.model)
@@ -248,5 +249,5 @@ def _has_room(entry: LedgerEntry, others: Iterable[LedgerEntry], window: Window)
 def _lock(conversation: Conversation) -> None:
     locked = Conversation.objects.select_for_update().filter(pk=conversation.pk)
     if not list(locked.values_list("pk")):
-        raise NotFound("No such conversation.")
+        raise NotFound(_("No such conversation."))
     conversation.refresh_from_db(fields=["rules", "noted"])

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.template.defaultfilters import pluralize
+from django.utils.translation import gettext as _
 
 from compression.core.context import render_context
 from compression.core.recall.recall import Recalled
@@ -96,9 +97,11 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     """The request of a reply. Raises NotFound, with the code `no_record` if the request was not recorded."""
     reply = Message.objects.filter(conversation=conversation, pk=message_id).first()
     if reply is None:
-        raise NotFound("No such message.")
+        raise NotFound(_("No such message."))
     if not reply.request:
-        raise NotFound("What the model saw is on record only for replies that it was asked for here.", code="no_record")
+        raise NotFound(
+            _("What the model saw is on record only for replies that it was asked for here."), code="no_record"
+        )
     noted: dict[str, Any] = reply.request
     missing: list[str] = []
     opening = [*_system(reply, noted, missing), *_tools(reply, noted, missing), *_summary(reply, noted, missing)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext as _
+
 from compression.core.ledger.values import MAX_ENTRY_CHARS
 from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
@@ -24,7 +26,12 @@ def clean_rules(field: str, value: object) -> list[str]:
     if not isinstance(value, list):
         raise Invalid(f"{field}: must be a list.", field=field)
     if len(value) > MAX_RULES:
-        raise Invalid(f"{field}: at most {MAX_RULES} rules, not {len(value)}.", field=field, limit=MAX_RULES)
+        raise Invalid(
+            _("%(field)s: at most %(most)s rules, not %(number)s.")
+            % {"field": field, "most": MAX_RULES, "number": len(value)},
+            field=field,
+            limit=MAX_RULES,
+        )
     texts = [clean_text(f"{field}[{number}]", rule, limit=MAX_RULE_CHARS) for number, rule in enumerate(value)]
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
@@ -42,13 +49,25 @@ def require_room(conversation: Conversation, rules: Sequence[str], *, model: Mod
     Rules that are too large already may be fewer.
     """
     if len(rules) > MAX_RULES:
-        raise Invalid(f"rules: at most {MAX_RULES} rules, not {len(rules)}.", field="rules", limit=MAX_RULES)
+        raise Invalid(
+            _("rules: at most %(most)s rules, not %(number)s.") % {"most": MAX_RULES, "number": len(rules)},
+            field="rules",
+            limit=MAX_RULES,
+        )
     window = model.usable_window.size if model else UNKNOWN_WINDOW
     tokens, most = sum(count_tokens(rule) for rule in rules), int(MAX_WINDOW_SHARE * window)
     if tokens > most and len(rules) >= len(conversation.rules):
         raise Invalid(
-            f"rules: together they take {tokens:,} tokens, {tokens - most:,} more than the {most:,} that the model's "
-            f"window of {window:,} has for them.",
+            _(
+                "rules: together they take %(tokens)s tokens, %(over)s more than the %(most)s that the model's window "
+                "of %(window)s has for them."
+            )
+            % {
+                "tokens": f"{tokens:,}",
+                "over": f"{tokens - most:,}",
+                "most": f"{most:,}",
+                "window": f"{window:,}",
+            },
             field="rules",
             limit=most,
             overage=tokens - most,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from conversations.context import ledger, message_index, usage
 from conversations.context.own_prompt import clean_system_prompt
@@ -32,7 +33,7 @@ def chosen_profile(profile_id: str) -> ModelProfile:
     """The profile that a form names. Raises Invalid."""
     profile = chat_profiles().filter(pk=profile_id).first() if profile_id.isascii() and profile_id.isdecimal() else None
     if profile is None:
-        raise Invalid("model: there is no such model any more. Choose another.", field="model")
+        raise Invalid(_("model: there is no such model any more. Choose another."), field="model")
     return profile
 
 
@@ -42,7 +43,7 @@ def named_profile(name: str | None) -> ModelProfile | None:
         return None
     profile = named(clean_text("model", name, limit=100), chat_profiles())
     if profile is None:
-        raise Invalid(f"model: there is no model called {name!r}.", field="model")
+        raise Invalid(_("model: there is no model called %(name)s.") % {"name": name}, field="model")
     return profile
 
 
@@ -153,7 +154,7 @@ def clean_effort(effort: object) -> str:
 def _own_project(conversation: Conversation, project: Project | None) -> Project | None:
     """The project, unchanged. Raises NotFound for another person's."""
     if project is not None and project.owner_id != conversation.owner_id:
-        raise NotFound("No such project.")
+        raise NotFound(_("No such project."))
     return project
 
 
@@ -161,5 +162,5 @@ def _require_no_reply(conversation: Conversation) -> None:
     last = Message.objects.filter(conversation=conversation).order_by("-created_at")
     if last.values_list("status", flat=True).first() == Message.Status.STREAMING:
         raise Conflict(
-            "A reply is still being written: stop it, or wait for it, then switch the model.", code="reply_running"
+            _("A reply is still being written: stop it, or wait for it, then switch the model."), code="reply_running"
         )

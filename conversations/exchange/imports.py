@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
@@ -57,7 +58,11 @@ def import_conversations(user: AbstractBaseUser, payload: bytes, beside: Mapping
     """
     images = dict(beside or {})
     if len(payload) > settings.MAX_BODY_BYTES:
-        raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
+        raise Invalid(
+            _("file: at most %(most)s bytes.") % {"most": f"{settings.MAX_BODY_BYTES:,}"},
+            field="file",
+            limit=settings.MAX_BODY_BYTES,
+        )
     is_large = zip_files.unpacked_size(payload) + sum(map(len, images.values())) > SMALL
     # What was read is stored in the same turn: until then it takes memory.
     with (_large if is_large else _small).turn(user.pk):

@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import chain
 from types import ModuleType
 
+from django.utils.translation import gettext as _
+
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
 from conversations.exchange.attachments import pixels_of, require_pixels
@@ -103,7 +105,10 @@ def _decode(payload: bytes) -> str:
         return payload.decode(encoding)
     except UnicodeDecodeError as error:
         name = encoding.removesuffix("-sig").upper()
-        raise Invalid(f"file: not {name} text, from byte {error.start:,} on.", field="file") from None
+        raise Invalid(
+            _("file: not %(name)s text, from byte %(start)s on.") % {"name": name, "start": f"{error.start:,}"},
+            field="file",
+        ) from None
 
 
 def _format_of(data: object, *, place: str) -> ModuleType:

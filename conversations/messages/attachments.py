@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
 from compression.core.tokens import count_tokens
 from compression.ids import uuid7
@@ -56,18 +57,22 @@ def upload(conversation: Conversation, *, name: str, data: bytes, draws: bool = 
     images or documents are being read, and StorageFull.
     """
     if not data:
-        raise Invalid("file: is empty.", field="file")
+        raise Invalid(_("file: is empty."), field="file")
     made = _read(data, draws=draws, by=conversation.owner_id)
     require_storage(conversation.owner_id, len(made["data"]))
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
         if not list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk")):
-            raise NotFound("No such conversation.")
+            raise NotFound(_("No such conversation."))
         waiting = list(pending(conversation))
         if again := next((row for row in waiting if row.digest == made["digest"]), None):
             return again
         if len(waiting) >= MAX_PENDING:
-            raise Invalid(f"file: at most {MAX_PENDING} files a message.", field="file", limit=MAX_PENDING)
+            raise Invalid(
+                _("file: at most %(most)s files a message.") % {"most": MAX_PENDING},
+                field="file",
+                limit=MAX_PENDING,
+            )
         owner = conversation.owner_id
         return Attachment.objects.create(conversation=conversation, owner_id=owner, name=clean_name(name), **made)
 
@@ -97,7 +102,9 @@ def _upload_pages(conversation: Conversation, *, name: str, data: bytes) -> Uplo
     """Store the pages of a scan as images, as many as a message has room for."""
     room = MAX_PENDING - pending(conversation).count()
     if room < 1:
-        raise Invalid(f"file: at most {MAX_PENDING} files a message.", field="file", limit=MAX_PENDING)
+        raise Invalid(
+            _("file: at most %(most)s files a message.") % {"most": MAX_PENDING}, field="file", limit=MAX_PENDING
+        )
     drawn = documents.draw_pages(data, most=room, by=conversation.owner_id)
     named = enumerate(drawn.files, start=1)
     rows = [upload(conversation, name=f"{name}, page {number}", data=page) for number, page in named]
@@ -107,7 +114,7 @@ def _upload_pages(conversation: Conversation, *, name: str, data: bytes) -> Uplo
 def remove(conversation: Conversation, attachment_id: UUID) -> None:
     """Delete a file that was not sent. Raises NotFound."""
     if not pending(conversation).filter(pk=attachment_id).delete()[0]:
-        raise NotFound("No such attachment waits to be sent.")
+        raise NotFound(_("No such attachment waits to be sent."))
 
 
 def pending(conversation: Conversation) -> QuerySet[Attachment]:
@@ -123,7 +130,11 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
     if len(set(ids)) < len(ids):
         raise Invalid("attachments: names a file twice.", field="attachments")
     if len(ids) > MAX_PENDING:
-        raise Invalid(f"attachments: at most {MAX_PENDING} files a message.", field="attachments", limit=MAX_PENDING)
+        raise Invalid(
+            _("attachments: at most %(most)s files a message.") % {"most": MAX_PENDING},
+            field="attachments",
+            limit=MAX_PENDING,
+        )
     if not ids:
         return ()
     free = Q(message=None)
@@ -131,7 +142,11 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
         free |= Q(message=of) | Q(message__created_at__lt=of.created_at)
     rows = {row.pk: row for row in Attachment.objects.filter(free, conversation=conversation, pk__in=ids)}
     if missing := next((id for id in ids if id not in rows), None):
-        raise Invalid(f"attachments: no file {missing} waits to be sent.", field="attachments", id=str(missing))
+        raise Invalid(
+            _("attachments: no file %(missing)s waits to be sent.") % {"missing": missing},
+            field="attachments",
+            id=str(missing),
+        )
     texts = dict(Attachment.objects.filter(pk__in=rows, kind=Kind.TEXT).values_list("pk", "data"))
     return tuple(Attached(row, _text_of(row, of, bytes(texts.get(id) or b""))) for id, row in rows.items())
 
@@ -161,7 +176,7 @@ def attach(message: Message, attached: Sequence[Attached], places: Iterable[Plac
     copies = [one.row for one in attached if one.row._state.adding]
     waiting = [one.row.pk for one in attached if not one.row._state.adding]
     if Attachment.objects.filter(pk__in=waiting, message=None).update(message=message) < len(waiting):
-        raise Invalid("attachments: one of the files was sent or removed meanwhile.", field="attachments")
+        raise Invalid(_("attachments: one of the files was sent or removed meanwhile."), field="attachments")
     Attachment.objects.bulk_update(
         [row for row in files if row not in copies], ["start", "length", "data", "name", "tokens", "size", "pages"]
     )
@@ -228,7 +243,7 @@ def _image(data: bytes, *, by: Hashable) -> dict[str, Any]:
 
 def _text(text: str) -> dict[str, Any]:
     if not text.strip():
-        raise Invalid("file: is empty.", field="file")
+        raise Invalid(_("file: is empty."), field="file")
     stored = text.encode()
     tokens = count_tokens(text)
     return {"kind": Kind.TEXT, "media_type": "text/plain", "size": len(stored), "tokens": tokens, "data": stored}

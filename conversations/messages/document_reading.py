@@ -15,6 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 from zipfile import BadZipFile, ZipFile
 
+from django.utils.translation import gettext as _
+
 from conversations.errors import Invalid
 from conversations.messages.documents import (
     MAX_PAGES,
@@ -60,7 +62,7 @@ def work(job: tuple[Any, ...]) -> Document | Pictures:
         if kind == "pdf":
             hint = "Choose a model that sees images, or attach the pages as text."
             raise Scanned(f"file: the document has no text: its pages are pictures. {hint}", field="file")
-        raise Invalid("file: the document has no text: there is nothing to read in it.", field="file")
+        raise Invalid(_("file: the document has no text: there is nothing to read in it."), field="file")
     return Document(kind, text, pages)
 
 
@@ -78,7 +80,11 @@ def _kind_of_zip(data: bytes) -> str:
         raise unreadable()
     if sum(member.file_size for member in members) > MAX_UNPACKED_BYTES:
         limit = f"{MAX_UNPACKED_BYTES // 1_000_000} MB"
-        raise Invalid(f"file: the document unpacks to more than {limit}.", field="file", limit=MAX_UNPACKED_BYTES)
+        raise Invalid(
+            _("file: the document unpacks to more than %(limit)s.") % {"limit": limit},
+            field="file",
+            limit=MAX_UNPACKED_BYTES,
+        )
     return kind
 
 
@@ -91,7 +97,9 @@ def _text(parts: Iterable[str]) -> str:
         if size > MAX_BYTES:
             limit = f"{MAX_BYTES // 1_000_000} MB"
             raise Invalid(
-                f"file: the document's text has more than {limit}. Attach a part.", field="file", limit=MAX_BYTES
+                _("file: the document's text has more than %(limit)s. Attach a part.") % {"limit": limit},
+                field="file",
+                limit=MAX_BYTES,
             )
         kept.append(clean)
     text = "\n".join(kept).encode(errors="replace").decode()
@@ -101,7 +109,10 @@ def _text(parts: Iterable[str]) -> str:
 def _require_pages(number: int) -> int:
     if number > MAX_PAGES:
         raise Invalid(
-            f"file: a document has at most {MAX_PAGES:,} pages, not {number:,}.", field="file", limit=MAX_PAGES
+            _("file: a document has at most %(most)s pages, not %(number)s.")
+            % {"most": f"{MAX_PAGES:,}", "number": f"{number:,}"},
+            field="file",
+            limit=MAX_PAGES,
         )
     return number
 
@@ -114,7 +125,7 @@ def _opened_pdf(data: bytes) -> Any:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower() or "security" in str(error).lower():
-            raise Invalid("file: the PDF is encrypted. Save it without a password.", field="file") from None
+            raise Invalid(_("file: the PDF is encrypted. Save it without a password."), field="file") from None
         raise damaged() from None
 
 
@@ -222,7 +233,9 @@ def _xlsx(data: bytes) -> Read:
                 cells += len(row)
                 if cells > MAX_CELLS:
                     raise Invalid(
-                        f"file: a spreadsheet has at most {MAX_CELLS:,} cells.", field="file", limit=MAX_CELLS
+                        _("file: a spreadsheet has at most %(most)s cells.") % {"most": f"{MAX_CELLS:,}"},
+                        field="file",
+                        limit=MAX_CELLS,
                     )
                 shown = ["" if cell is None else str(cell) for cell in row]
                 if any(shown):

@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from conversations.errors import Invalid
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.runtime.fair_turns import Turns
@@ -81,8 +83,13 @@ def kind_of(data: bytes) -> str:
     if data.startswith(b"{\\rtf"):
         return "rtf"
     if data.startswith(_OLE):
-        what = "this is an old Office format (.doc, .xls, .ppt) or an encrypted one"
-        raise Invalid(f"file: {what}. Save it as .docx, .xlsx, .pptx or PDF without a password.", field="file")
+        raise Invalid(
+            _(
+                "file: this is an old Office format (.doc, .xls, .ppt) or an encrypted one. Save it as .docx, .xlsx, "
+                ".pptx or PDF without a password."
+            ),
+            field="file",
+        )
     if data.startswith(b"PK\x03\x04"):
         return ZIP
     return "eml" if _MAIL.match(data[:20_000]) and _MAIL_MARK.search(data[:20_000]) else ""
@@ -106,19 +113,25 @@ def draw_pages(data: bytes, *, most: int, by: Hashable = None) -> Pictures:
 
 def _run(job: tuple[Any, ...], *, by: Hashable) -> Any:
     if len(job[1]) > MAX_BYTES:
-        raise Invalid(f"file: a document has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
+        raise Invalid(
+            _("file: a document has at most %(most)s MB.") % {"most": MAX_BYTES // 1_000_000},
+            field="file",
+            limit=MAX_BYTES,
+        )
     with _turns.turn(by or object()):
         try:
             return _pool.run(job)
         except OverTime:
-            words = f"file: the document could not be read within {SECONDS:g} seconds."
+            words = _("file: the document could not be read within %(seconds)s seconds.") % {"seconds": f"{SECONDS:g}"}
             raise Invalid(words, field="file", limit=SECONDS) from None
         except OverMemory:
-            words = f"file: the document could not be read within {MEGABYTES} MB of memory."
+            words = _("file: the document could not be read within %(megabytes)s MB of memory.") % {
+                "megabytes": MEGABYTES
+            }
             raise Invalid(words, field="file", limit=MEGABYTES) from None
         except NotDone:
             raise damaged() from None
 
 
 def damaged() -> Invalid:
-    return Invalid("file: the document is damaged, or none that can be read.", field="file")
+    return Invalid(_("file: the document is damaged, or none that can be read."), field="file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
 from conversations.messages.attachments import MAX_FILE_BYTES, bytes_of
@@ -25,7 +26,11 @@ def received(request: HttpRequest) -> tuple[str, bytes]:
         raise Invalid("file: is required." if not files else "file: one at a time.", field="file")
     file = files[0]
     if (file.size or 0) > MAX_FILE_BYTES:
-        raise Invalid(f"file: at most {MAX_FILE_BYTES // 1_000_000} MB.", field="file", limit=MAX_FILE_BYTES)
+        raise Invalid(
+            _("file: at most %(most)s MB.") % {"most": MAX_FILE_BYTES // 1_000_000},
+            field="file",
+            limit=MAX_FILE_BYTES,
+        )
     return file.name or "", file.read()
 
 

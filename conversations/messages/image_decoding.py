@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pillow_heif
+from django.utils.translation import gettext as _
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from conversations.errors import Invalid
@@ -27,7 +28,7 @@ def work(data: bytes) -> ImageFile:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise too_wide() from None
     except Exception:  # Pillow raises nearly every kind of exception for damaged files
-        raise Invalid("file: the image is damaged, or none that can be read.", field="file") from None
+        raise Invalid(_("file: the image is damaged, or none that can be read."), field="file") from None
 
 
 def _decoded(data: bytes) -> ImageFile:

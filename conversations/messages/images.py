@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from conversations.errors import Invalid
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.runtime.fair_turns import Turns
@@ -67,14 +69,18 @@ def read_image(data: bytes, *, by: Hashable = None) -> ImageFile:
             image: ImageFile = _pool.run(data)
         except OverTime:
             raise Invalid(
-                f"file: the image could not be read within {SECONDS:g} seconds.", field="file", limit=SECONDS
+                _("file: the image could not be read within %(seconds)s seconds.") % {"seconds": f"{SECONDS:g}"},
+                field="file",
+                limit=SECONDS,
             ) from None
         except OverMemory:
             raise Invalid(
-                f"file: the image could not be read within {MEGABYTES} MB of memory.", field="file", limit=MEGABYTES
+                _("file: the image could not be read within %(megabytes)s MB of memory.") % {"megabytes": MEGABYTES},
+                field="file",
+                limit=MEGABYTES,
             ) from None
         except NotDone:
-            raise Invalid("file: the image could not be read.", field="file") from None
+            raise Invalid(_("file: the image could not be read."), field="file") from None
     require_size(image.data)  # encoded anew, an image can be larger
     return image
 
@@ -82,8 +88,16 @@ def read_image(data: bytes, *, by: Hashable = None) -> ImageFile:
 def require_size(data: bytes) -> None:
     """Raises Invalid for an image with too many bytes."""
     if len(data) > MAX_BYTES:
-        raise Invalid(f"file: an image has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
+        raise Invalid(
+            _("file: an image has at most %(most)s MB.") % {"most": MAX_BYTES // 1_000_000},
+            field="file",
+            limit=MAX_BYTES,
+        )
 
 
 def too_wide() -> Invalid:
-    return Invalid(f"file: an image has at most {MAX_SIDE:,} pixels a side.", field="file", limit=MAX_SIDE)
+    return Invalid(
+        _("file: an image has at most %(most)s pixels a side.") % {"most": f"{MAX_SIDE:,}"},
+        field="file",
+        limit=MAX_SIDE,
+    )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from conversations.errors import NotFound
 from conversations.models import Conversation, Message
@@ -25,7 +26,7 @@ def protect(conversation: Conversation, message_id: UUID, *, on: bool) -> Messag
     rows.update(compression_version=F("compression_version") + 1)
     message = Message.objects.filter(conversation=conversation, pk=message_id, replaced_by=None).first()
     if message is None:
-        raise NotFound("No such message.")
+        raise NotFound(_("No such message."))
     message.is_protected = on
     message.save(update_fields=["is_protected"])
     conversation.refresh_from_db()

@@ -13,6 +13,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
@@ -42,14 +43,14 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
         rows = Message.objects.filter(conversation=conversation, replaced_by=None)
         old = rows.order_by("-created_at").first()
         if old is None or old.pk != message_id or old.role != Role.ASSISTANT:
-            raise Conflict("Only the last reply can be tried again.")
+            raise Conflict(_("Only the last reply can be tried again."))
         if old.status not in UNFINISHED:
-            raise Conflict("This reply did not fail.")
+            raise Conflict(_("This reply did not fail."))
         conversation.refresh_from_db(fields=["compressed_at"])
         earlier = rows.filter(transcript.HISTORY, created_at__lt=old.created_at).order_by("-created_at")
         asked_at = earlier.values_list("created_at", flat=True).first()
         if conversation.compressed_at and asked_at and asked_at <= conversation.compressed_at:
-            raise Conflict("What was asked is part of a summary already. Undo the compaction, or ask again.")
+            raise Conflict(_("What was asked is part of a summary already. Undo the compaction, or ask again."))
         reply = store_reply(conversation, **old.replacement_columns)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
         transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))
@@ -81,7 +82,7 @@ def lock_conversation(conversation: Conversation, **changed: Any) -> None:
     """Lock the conversation's row by writing to it; other writers wait until this transaction ends."""
     changed["updated_at"] = timezone.now()
     if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
-        raise Conflict("This conversation was deleted meanwhile.", code="deleted")
+        raise Conflict(_("This conversation was deleted meanwhile."), code="deleted")
     for name, value in changed.items():
         setattr(conversation, name, value)
 
@@ -213,5 +214,5 @@ def next_moment(conversation_id: UUID) -> datetime:
         return timezone.now()
     created_at, status = found
     if status == Status.STREAMING:
-        raise Conflict("A reply is still being written: stop it, or wait for it.", code="reply_running")
+        raise Conflict(_("A reply is still being written: stop it, or wait for it."), code="reply_running")
     return max(timezone.now(), created_at + timedelta(microseconds=1))

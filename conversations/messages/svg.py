@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from conversations.errors import Invalid
 
 MAX_BYTES = 1_000_000
@@ -30,7 +32,9 @@ def drawn(data: bytes) -> bytes:
     from lxml import etree
 
     if len(data) > MAX_BYTES:
-        raise Invalid(f"file: an SVG has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
+        raise Invalid(
+            _("file: an SVG has at most %(most)s MB.") % {"most": MAX_BYTES // 1_000_000}, field="file", limit=MAX_BYTES
+        )
     try:
         root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
         _clean(root)
@@ -40,7 +44,7 @@ def drawn(data: bytes) -> bytes:
     except MemoryError:
         raise
     except Exception:  # both libraries raise several kinds of exceptions for damaged files
-        raise Invalid("file: the SVG is damaged, or has nothing to draw.", field="file") from None
+        raise Invalid(_("file: the SVG is damaged, or has nothing to draw."), field="file") from None
 
 
 def _clean(root: Any) -> None:

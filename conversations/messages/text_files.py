@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+
 from conversations.errors import Invalid
 
 MAX_BYTES = 1_000_000
@@ -37,7 +39,11 @@ def read_text_file(data: bytes) -> str:
         raise unreadable() from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text.encode()) > MAX_BYTES:
-        raise Invalid(f"file: a text file has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
+        raise Invalid(
+            _("file: a text file has at most %(most)s MB.") % {"most": MAX_BYTES // 1_000_000},
+            field="file",
+            limit=MAX_BYTES,
+        )
     if CONTROL.search(text):
         raise unreadable()
     return text
@@ -65,4 +71,6 @@ def heading(name: str) -> str:
 def unreadable() -> Invalid:
     images = "Images (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP)"
     kinds = f"{images}, text (UTF-8, UTF-16), PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF"
-    return Invalid(f"file: this kind of file can't be read. {kinds} and mails (.eml) can.", field="file")
+    return Invalid(
+        _("file: this kind of file can't be read. %(kinds)s and mails (.eml) can.") % {"kinds": kinds}, field="file"
+    )

@@ -84,7 +84,7 @@ class ImportForm(forms.Form):
         file: UploadedFile = self.cleaned_data["file"]
         if (file.size or 0) > settings.MAX_BODY_BYTES:
             raise TooLarge(
-                f"The file is larger than {settings.MAX_BODY_BYTES // 1_000_000} MB.",
+                gettext("The file is larger than %(most)s MB.") % {"most": settings.MAX_BODY_BYTES // 1_000_000},
                 limit=settings.MAX_BODY_BYTES,
                 size=file.size,
             )

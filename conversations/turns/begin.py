@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from compression.core.ledger.own_words import HANDED_OVER
 from compression.core.values import Window
@@ -150,7 +151,8 @@ def checked(
     images = sum(one.is_image for one in attached)
     if images and not profile.can_see:
         raise Conflict(
-            f"the model {profile.name} does not see images. Choose one that does, or remove the image.",
+            _("the model %(model)s does not see images. Choose one that does, or remove the image.")
+            % {"model": profile.name},
             code="model_sees_no_images",
             model=profile.name,
         )
@@ -252,11 +254,16 @@ def _system(conversation: Conversation, asked: Question) -> int:
 def _too_long(conversation: Conversation, asked: Question) -> TooLarge:
     profile, window = asked.profile, asked.profile.usable_window
     over, files = _over(conversation, asked), _files_of(asked, window)
-    removable = " or ".join(f"{file['name']} ({file['tokens']:,} tokens)" for file in files)
-    advice = f"remove {removable}" if files else "shorten it"
+    removable = [
+        _("%(file)s (%(tokens)s tokens)") % {"file": file["name"], "tokens": f"{file['tokens']:,}"} for file in files
+    ]
+    advice = _("remove %(files)s") % {"files": _(" or ").join(removable)} if files else _("shorten it")
     return TooLarge(
-        f"Too long for {profile.name} by about {over:,} tokens: {advice}, or choose a model with a window of more "
-        f"than {profile.window:,} tokens.",
+        _(
+            "Too long for %(model)s by about %(over)s tokens: %(advice)s, or choose a model with a window of more than "
+            "%(window)s tokens."
+        )
+        % {"model": profile.name, "over": f"{over:,}", "advice": advice, "window": f"{profile.window:,}"},
         message_tokens=window.corrected(asked.tokens),
         files=files,
         over=over,

@@ -11,6 +11,7 @@ from functools import partial
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from conversations.agents import runs
 from conversations.compaction import snapshots
@@ -36,7 +37,7 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
     """
     old = message_of(conversation, message_id)
     if old.role != Role.ASSISTANT:
-        raise Conflict("Only a reply can be written anew. Edit the message instead.", code="not_a_reply")
+        raise Conflict(_("Only a reply can be written anew. Edit the message instead."), code="not_a_reply")
     asked_at = _question_of(old).created_at
     earlier = snapshots.before(conversation.pk, asked_at)
     with transaction.atomic():
@@ -65,7 +66,7 @@ def edit(
     """
     old = message_of(conversation, message_id)
     if old.role != Role.USER:
-        raise Conflict("Only a person's message can be edited.", code="not_a_question")
+        raise Conflict(_("Only a person's message can be edited."), code="not_a_question")
     asked = begin.checked(conversation, content, attached=copies_of(old), pastes=pastes, pasted=pasted, earlier=old)
     earlier = snapshots.before(conversation.pk, old.created_at)
     with transaction.atomic():
@@ -84,7 +85,7 @@ def message_of(conversation: Conversation, message_id: UUID) -> Message:
     """A message of the conversation that was not replaced. Raises NotFound."""
     message = Message.objects.filter(conversation=conversation, pk=message_id, replaced_by=None).first()
     if message is None:
-        raise NotFound("No such message.")
+        raise NotFound(_("No such message."))
     return message
 
 
@@ -106,7 +107,7 @@ def _question_of(reply: Message) -> Message:
     found = earlier.order_by("-created_at").first()
     is_said = found is not None and found.role == Role.ASSISTANT and not found.tool_calls.exists()
     if found is None or is_said or not earlier.filter(role=Role.USER).exists():
-        raise Conflict("There is no question that this replies to.", code="no_question")
+        raise Conflict(_("There is no question that this replies to."), code="no_question")
     return found
 
 

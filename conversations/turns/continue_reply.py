@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict
@@ -50,10 +51,12 @@ def go_on(conversation: Conversation, message_id: UUID) -> Begun:
 def _require_unfinished(conversation: Conversation, reply: Message) -> None:
     rows = Message.objects.filter(conversation=conversation, replaced_by=None)
     if rows.order_by("-created_at").values_list("pk", flat=True).first() != reply.pk:
-        raise Conflict("Only the last message can be continued.", code="not_last")
+        raise Conflict(_("Only the last message can be continued."), code="not_last")
     if reply.is_streaming:
-        raise Conflict("The reply is still being written: stop it, or wait for it.", code="reply_running")
+        raise Conflict(_("The reply is still being written: stop it, or wait for it."), code="reply_running")
     if not endings.can_continue(reply):
-        raise Conflict("This is no reply that ended before it was whole: there is nothing to continue.", code="whole")
+        raise Conflict(
+            _("This is no reply that ended before it was whole: there is nothing to continue."), code="whole"
+        )
     if state_of(conversation, reply) == "compressed":
-        raise Conflict("The reply is part of a summary already. Undo the compaction, or ask for the rest.")
+        raise Conflict(_("The reply is part of a summary already. Undo the compaction, or ask for the rest."))

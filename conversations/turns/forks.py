@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core.context import join_summaries
 from compression.ids import uuid7
@@ -72,7 +73,7 @@ def fresh(conversation: Conversation) -> Conversation:
         source = _locked(conversation)
         text = join_summaries(active_checkpoints(source.pk))
         if not text:
-            raise Conflict("Nothing is compacted: there is no summary to start from.", code="nothing_to_start_from")
+            raise Conflict(_("Nothing is compacted: there is no summary to start from."), code="nothing_to_start_from")
         content = f"{OPENING}\n\n{text}"
         copy = _like(source, title=_titled(source, CONTINUED))
         copy.messages.create(
@@ -99,16 +100,16 @@ def _locked(conversation: Conversation) -> Conversation:
     """Read the conversation's row and lock it while it is copied. Raises NotFound."""
     source = Conversation.objects.select_for_update().filter(pk=conversation.pk).first()
     if source is None:
-        raise NotFound("No such conversation.")
+        raise NotFound(_("No such conversation."))
     return source
 
 
 def _last(source: Conversation, message_id: UUID) -> Message:
     message = message_of(source, message_id)
     if message.is_streaming:
-        raise Conflict("This reply is still being written: stop it, or wait for it.", code="reply_running")
+        raise Conflict(_("This reply is still being written: stop it, or wait for it."), code="reply_running")
     if not Message.objects.filter(HISTORY, pk=message.pk).exists():
-        raise Conflict("Nothing was said here. Fork from the message before.", code="not_in_history")
+        raise Conflict(_("Nothing was said here. Fork from the message before."), code="not_in_history")
     return message
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
 
 from conversations.errors import Conflict, NotFound, Refused
 from conversations.messages.pastes import Pasted
@@ -43,12 +44,12 @@ def add(
     checked(conversation, content, pastes=pastes, pasted=pasted)
     with transaction.atomic():
         if not list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk")):
-            raise NotFound("No such conversation.")
+            raise NotFound(_("No such conversation."))
         waiting = list(QueuedMessage.objects.filter(conversation=conversation))
         if client_id and (again := next((row for row in waiting if row.client_id == client_id), None)):
             return again
         if len(waiting) >= MAX_QUEUED:
-            raise Conflict(f"At most {MAX_QUEUED} messages can wait in a chat.", code="queue_full")
+            raise Conflict(_("At most %(most)s messages can wait in a chat.") % {"most": MAX_QUEUED}, code="queue_full")
         row = QueuedMessage.objects.create(
             conversation=conversation,
             client_id=client_id,
@@ -66,7 +67,7 @@ def take(conversation: Conversation, queued_id: UUID) -> QueuedMessage:
     """Remove a message from the queue and return it. Raises NotFound: it was sent or removed meanwhile."""
     row = QueuedMessage.objects.filter(conversation=conversation, pk=queued_id).first()
     if row is None or not QueuedMessage.objects.filter(pk=row.pk).delete()[0]:
-        raise NotFound("This message is not in the queue any more: it was sent, or removed.")
+        raise NotFound(_("This message is not in the queue any more: it was sent, or removed."))
     changed(conversation.pk)
     return row
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 
 from compression.ids import uuid7
 from conversations.compaction import snapshots
@@ -87,7 +88,7 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
         current = branches.message_of(conversation, message_id)
         head = _head(current, number)
         if head.pk == current.pk:
-            raise Conflict("This version is the current one.")
+            raise Conflict(_("This version is the current one."))
         begin = replies.next_moment(conversation.pk)
         branches.go_back(conversation, current.created_at, earlier, version=version)
         kept: dict[str, object] = {"is_protected": head.is_protected or current.is_protected}
@@ -104,7 +105,7 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
 def _head(current: Message, number: int) -> Message:
     found = numbers(current).get(number)
     if found is None:
-        raise NotFound("No such version.")
+        raise NotFound(_("No such version."))
     return Message.objects.get(pk=found)
 
 

@@ -18,6 +18,7 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.core.tokens import count_tokens
 from conversations.context.request_log import spending_columns
@@ -113,8 +114,11 @@ def plan(conversation: Conversation, file: File, question: str = "") -> Plan:
     note_tokens = min(MAX_NOTE_TOKENS, int(NOTES_SHARE * budget) // parts)
     if note_tokens < MIN_NOTE_TOKENS or parts > MAX_PARTS:
         raise Invalid(
-            f"file: {file.name} is too long to be read for one answer: the notes on {parts:,} parts would not fit the "
-            f"window of {profile.name}. Choose a model with a larger window.",
+            _(
+                "file: %(file)s is too long to be read for one answer: the notes on %(parts)s parts would not fit the "
+                "window of %(model)s. Choose a model with a larger window."
+            )
+            % {"file": file.name, "parts": f"{parts:,}", "model": profile.name},
             field="file",
         )
     sent = window.corrected(file.tokens + parts * fixed)
@@ -127,7 +131,7 @@ def start(conversation: Conversation, *, file_id: UUID, question: str) -> WholeR
     question = clean_text("question", question, limit=MAX_QUESTION).strip()
     file = next((one for one in files_of(conversation) if file_id in one.ids), None)
     if file is None:
-        raise NotFound("This chat has no such file.")
+        raise NotFound(_("This chat has no such file."))
     planned = plan(conversation, file, question)
     texts = list(long_files.split(_text(file.ids), tokens=planned.part_tokens))  # lines may need a part more
     with transaction.atomic():
@@ -135,7 +139,7 @@ def start(conversation: Conversation, *, file_id: UUID, question: str) -> WholeR
         if any(
             is_under_way(row) for row in WholeReading.objects.filter(conversation=conversation, status=Status.RUNNING)
         ):
-            raise Conflict("A file is being read in this chat already. Stop it first.", code="reading_running")
+            raise Conflict(_("A file is being read in this chat already. Stop it first."), code="reading_running")
         row = WholeReading.objects.create(
             conversation=conversation,
             name=file.name,

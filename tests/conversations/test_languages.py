@@ -35,6 +35,8 @@ SHOWN = ("title", "aria-label", "placeholder", "alt", "hx-confirm")
 UNSEEN = ("script", "style", "pre", "code")
 SAME_EVERYWHERE = {"chatsite", "SHA", "sh", "python", "ms", "KB", "UTC", "nbsp", "amp", "LongText#"}
 """Names and units that no language changes."""
+_FIELD = re.compile(r"\A(?:[a-z_]+|%\(field\)s): ")
+"""The field that a refusal names, which the page leaves out beside that field."""
 WORD = re.compile(r"[A-Za-z]{2,}")
 
 
@@ -99,6 +101,8 @@ def test_each_catalog_has_every_text_with_its_placeholders_and_is_compiled(folde
             assert words.strip(), f"{folder} has no translation of {source!r}"
             placed = [sorted(catalogs.PLACEHOLDER.findall(one)) for one in (source, words)]
             assert placed[0] == placed[1], f"{folder}: {source!r} has other placeholders"
+            fields = [_FIELD.findall(one) for one in (source, words)]
+            assert fields[0] == fields[1], f"{folder}: {source!r} has another field"
             tags = [sorted(re.findall(r"</?\w+", one)) for one in (source, words)]
             assert tags[0] == tags[1], f"{folder}: {source!r} has other tags"
     with (catalogs.LOCALE / folder / "LC_MESSAGES" / f"{domain}.mo").open("rb") as file:
@@ -243,3 +247,17 @@ def test_numbers_have_the_separators_of_the_language_and_drawings_keep_theirs(
     drawn = elements(pages.get("chat", chat.pk))
     widths = [attributes["width"] for tag, attributes in drawn.found if tag == "rect"]
     assert any("." in width for width in widths) and not any("," in width for width in widths)
+
+
+def test_a_refusal_is_in_the_language_of_the_page_and_english_for_programs(
+    user: User, profile: ModelProfile, conversation: Conversation
+) -> None:
+    pages = Pages(user)
+    pages.post("language", language="de")
+    title = {"title": "x" * 300}
+    answer = pages.post("rename", conversation.pk, **title)
+    assert answer.status_code == 400 and "Höchstens 200 Zeichen, nicht 300." in answer.text
+    address = f"/api/conversations/{conversation.pk}"
+    told = pages.client.patch(address, title, "application/json", headers={"Accept-Language": "de"})
+    assert told.status_code == 400
+    assert told.json()["error"]["message"] == "title: at most 200 characters, not 300."

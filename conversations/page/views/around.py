@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -27,7 +28,7 @@ def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     row = with_visible_parts(conversation.messages.filter(pk=message_id)).first()
     if row is None:
-        raise NotFound("This message is not there any more.")
+        raise NotFound(_("This message is not there any more."))
     others = with_visible_parts(history(conversation))
     before = list(others.filter(created_at__lt=row.created_at).order_by("-created_at")[: AROUND + 1])
     after = list(others.filter(created_at__gt=row.created_at).order_by("created_at")[: AROUND + 1])

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.html import escape
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
@@ -98,7 +99,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     try:
         content = request.POST.get("content", "").replace("\r\n", "\n")
         if compaction.command(content) is not None:
-            raise Invalid("/compact is no message: write it in the box below.", field="content")
+            raise Invalid(_("/compact is no message: write it in the box below."), field="content")
         slash_commands.require_text(content)
         pasted = parse_pasted(request.POST.get("pasted", "[]"))
         branches.edit(conversation, row.pk, content=content, pasted=pasted)

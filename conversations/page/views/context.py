@@ -193,7 +193,7 @@ def rules(request: Request, conversation: Conversation) -> str:
     present = list(conversation.rules)
     if was not in present:
         if not rule.strip():
-            raise Invalid("rule: must not be empty.", field="rule")
+            raise Invalid(_("rule: must not be empty."), field="rule")
         settings.add_rule(conversation, rule)
         return _("Saved.")
     present[present.index(was)] = rule

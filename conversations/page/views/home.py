@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
@@ -94,7 +95,7 @@ def ask(request: Request) -> HttpResponse:
     if slash_commands.is_help(text):
         return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
     if compaction.command(text) is not None:
-        raise Invalid("content: there is nothing to compact in a new chat.", field="content")
+        raise Invalid(_("content: there is nothing to compact in a new chat."), field="content")
     slash_commands.require_text(text)
     begin: dict[str, Any] = preferences.begin_with(request.user)
     if project_id := id_of(request.POST, "project"):

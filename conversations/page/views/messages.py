@@ -8,6 +8,8 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
@@ -24,7 +26,7 @@ from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, ids_of
 from conversations.turns import queued, slash_commands, stop, turn
 
-FILES_DO_NOT_WAIT = (
+FILES_DO_NOT_WAIT = gettext_noop(
     "A message with files cannot wait in the queue: send it when the reply is there. It stays in the box."
 )
 NO_PARTS: dict[str, list[Any]] = {part: [] for part in history.PARTS}
@@ -56,7 +58,7 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
         if refusal.code != "reply_running":
             raise
         if chosen:
-            raise Conflict(FILES_DO_NOT_WAIT, code="reply_running") from None
+            raise Conflict(_(FILES_DO_NOT_WAIT), code="reply_running") from None
         queued.add(
             conversation,
             content=written.content,

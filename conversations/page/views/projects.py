@@ -135,5 +135,7 @@ def _chosen(request: Request) -> list[Conversation]:
     """The person's conversations of the `ids`; those of others, and those that are gone, are left out."""
     ids = ids_of(request.POST if request.method == "POST" else request.GET, "ids")
     if not ids or len(ids) > MAX_MOVED:
-        raise Invalid(f"ids: choose from 1 to {MAX_MOVED} conversations.", field="ids", limit=MAX_MOVED)
+        raise Invalid(
+            _("ids: choose from 1 to %(most)s conversations.") % {"most": MAX_MOVED}, field="ids", limit=MAX_MOVED
+        )
     return list(own_conversations(request.user).select_related("model", "project").filter(pk__in=ids))

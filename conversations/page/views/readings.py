@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -25,7 +26,7 @@ def readings(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     if request.method == "POST":
         if (file_id := id_of(request.POST, "file")) is None:
-            raise Invalid("file: choose one.", field="file")
+            raise Invalid(_("file: choose one."), field="file")
         return _dialog(
             request, whole_files.start(conversation, file_id=file_id, question=request.POST.get("question", ""))
         )

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
@@ -62,5 +63,5 @@ def export_several(request: Request) -> HttpResponse:
 def _chosen(request: Request) -> list[Conversation]:
     ids = ids_of(request.POST if request.method == "POST" else request.GET, "ids")
     if not ids or len(ids) > MOST:
-        raise Invalid(f"ids: choose from 1 to {MOST} conversations.", field="ids", limit=MOST)
+        raise Invalid(_("ids: choose from 1 to %(most)s conversations.") % {"most": MOST}, field="ids", limit=MOST)
     return list(own_conversations(request.user).filter(pk__in=ids).order_by("-updated_at"))
