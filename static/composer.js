@@ -223,6 +223,8 @@ const followStatus = () => {
   // Whoever was writing goes on, also where a keyboard on the screen is open.
   if (isWriting) (busy ? meanwhile : box).focus({ preventScroll: true });
   else if (!isAway) writeOn();
+  // A slash that was typed meanwhile opens its menu now.
+  if (!busy && typed.length && document.activeElement === box) box.dispatchEvent(new InputEvent("input", { bubbles: true }));
 };
 new MutationObserver(followStatus).observe(status, { childList: true, subtree: true });
 followStatus();

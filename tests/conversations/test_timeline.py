@@ -118,12 +118,18 @@ def test_the_changes_of_each_are_loaded_when_they_are_asked_for(filled: Conversa
 def test_the_timelines_queries_do_not_grow(filled: Conversation, pages: Pages, django_assert_num_queries: Any) -> None:
     for more in (1, 120):
         Compaction.objects.bulk_create(
-            Compaction(conversation=filled, trigger="auto", status="skipped", error="No.") for _ in range(more)
+            Compaction(conversation=filled, trigger="auto", status="failed", error="No.") for _ in range(more)
         )
         with django_assert_num_queries(6):
             page = pages.get("timeline", filled.pk, htmx=True)
     assert page.content.decode().count('<li class="event"') == 100
     assert "The 100 latest of 121." in words_of(page)
+
+
+def test_tries_that_found_nothing_to_compact_are_left_out(filled: Conversation, pages: Pages) -> None:
+    Compaction.objects.create(conversation=filled, trigger="auto", status="skipped", error="Too few messages.")
+    page = words_of(pages.get("timeline", filled.pk, htmx=True))
+    assert "Nothing was compacted yet." in page and "Too few messages" not in page
 
 
 def test_the_context_leads_to_the_timeline_and_says_how_much_is_in_it(filled: Conversation, pages: Pages) -> None:

@@ -60,6 +60,20 @@ def test_keystrokes_go_where_the_caret_was_and_outlast_a_reload(alice: Person, l
     assert alice.complaints == []
 
 
+def test_a_slash_that_was_typed_while_it_compacts_opens_its_menu_afterwards(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    llm.summary_takes(seconds=2)
+    alice.page.locator("#compact").click()
+    expect(alice.box).to_be_disabled()
+    alice.page.keyboard.type("/fi")
+    expect(alice.page.locator("#slash")).to_be_hidden()
+    expect(alice.box).to_be_enabled()
+    expect(alice.page.locator("#slash [role=option]:visible")).to_have_text(["/find Find words in this chat"])
+    alice.page.keyboard.press("Escape")
+    expect(alice.box).to_have_value("/fi")
+    assert alice.complaints == []
+
+
 def test_a_long_paste_while_it_compacts_becomes_a_long_text(alice: Person, llm: LlmServer) -> None:
     alice.imports(long_conversation(30))
     llm.summary_takes(seconds=3)

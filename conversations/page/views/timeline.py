@@ -1,4 +1,7 @@
-"""The timeline page: every compaction of a conversation with its outcome and its savings."""
+"""The timeline page: every compaction of a conversation with its outcome and its savings.
+
+Tries that found nothing to compact are no news of the conversation, and are left out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -62,7 +65,7 @@ def timeline(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _entries(conversation: Conversation) -> list[Entry]:
-    rows = list(compactions_of_all_flows(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
+    rows = list(_news_of(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
     done = conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
     most = max((row.before or 0 for row in rows), default=0) or 1
@@ -81,9 +84,13 @@ def _entries(conversation: Conversation) -> list[Entry]:
     ]
 
 
+def _news_of(conversation: Conversation) -> QuerySet[Compaction]:
+    return compactions_of_all_flows(conversation).exclude(status=Compaction.Status.SKIPPED)
+
+
 def _total(conversation: Conversation) -> dict[str, Any]:
     in_force = Q(status=Compaction.Status.SUCCEEDED)
-    return compactions_of_all_flows(conversation).aggregate(
+    return _news_of(conversation).aggregate(
         runs=Count("pk"),
         compactions=Count("pk", filter=in_force),
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),
