@@ -87,4 +87,4 @@ def test_the_sum_is_used_again_and_short_texts_are_not_counted(user: User, djang
 def test_the_usage_page_says_how_much(user: User) -> None:
     import_conversations(user, packed(600_000))
     assert 'hx-get="/usage/stored/"' in Pages(user).get("usage").content.decode()
-    assert Pages(user).get("stored").content == b"0.6 MB of 1 MB stored"
+    assert Pages(user).get("stored").content == b"0.6 of 1 MB stored"

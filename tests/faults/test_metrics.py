@@ -184,9 +184,8 @@ def test_readyz_names_what_is_away(watched: Watched) -> None:
 def test_without_the_database_the_rest_is_told(watched: Watched) -> None:
     """The last one: it does not come back."""
     stop_postgres(watched.cluster.environment["DATABASE_URL"])
-    series = watched.series()
-    assert value(series, "turn_count_total", model="scripted") >= 3
-    assert "queue_depth" not in series
+    wait_until(lambda: "queue_depth" not in watched.series(), what="the database to be missed")
+    assert value(watched.series(), "turn_count_total", model="scripted") >= 3
     wait_until(lambda: watched.read("/healthz")[0] == 503, what="the database to be missed")
     wait_until(lambda: watched.read("/readyz")[0] == 503, what="the database to be missed")
     assert watched.checks(503)["database"] == "the database cannot be used (OperationalError)"
