@@ -16,6 +16,8 @@ from conversations.models import Conversation
 from conversations.runtime import log_context
 
 CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
+IN_PROJECT = (*CHATS, Conversation.Kind.FILE)
+"""Kinds that a project may have, and whose passages its chats get."""
 TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
 """Kinds that a person can read. Only the gateway writes its conversations, and only a run writes its executor's."""
 

@@ -13,7 +13,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
-from conversations.models import ModelProfile, Project
+from conversations.models import Conversation, ModelProfile, Project
 from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
 from conversations.validation import clean_text, one_line
 
@@ -55,6 +55,10 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+IN_IT = Q(conversations__trashed_at=None) & ~Q(conversations__kind=Conversation.Kind.FILE)
+"""Matches the conversations of a project: neither its files nor those in the trash."""
+
+
 def own_projects(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Project]:
     """The person's projects by name."""
     return Project.objects.filter(owner_id=user.pk)
@@ -62,7 +66,7 @@ def own_projects(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Project]:
 
 def counted(projects: QuerySet[Project]) -> QuerySet[Project]:
     """The projects with `conversation_count`, the number of their conversations without those in the trash."""
-    return projects.annotate(conversation_count=Count("conversations", Q(conversations__trashed_at=None)))
+    return projects.annotate(conversation_count=Count("conversations", IN_IT))
 
 
 def get_project(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Project:
@@ -99,8 +103,10 @@ def change(project: Project, **changes: Unpack[Changes]) -> None:
 
 
 def delete(project: Project) -> None:
-    """Delete the project. Its conversations stay, without a project."""
-    project.delete()
+    """Delete the project and its files. Its conversations stay, without a project."""
+    with transaction.atomic():
+        project.conversations.filter(kind=Conversation.Kind.FILE).delete()
+        project.delete()
 
 
 def _cleaned(changes: Changes) -> dict[str, Any]:

@@ -70,6 +70,7 @@ PATHS = {
     "attachment_id": "Id of one of its files.",
     "entry_id": "Id of one of its ledger's entries.",
     "project_id": "Id of the project.",
+    "file_id": "Id of the file.",
     "run_id": "Id of one of its runs.",
     "task_id": "Id of the compaction, from the answer to the request for it.",
     "number": "Number of the summary, from `checkpoints` of the context.",

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from ninja import Router
+from ninja import Router, Status
 
-from conversations import projects
+from conversations import project_files, projects
+from conversations.api.attachments import FORM, FORM_BODY
 from conversations.api.auth import Request
 from conversations.api.schemas import projects as schema
 from conversations.api.schemas.fields import described
 from conversations.context import settings
-from conversations.runtime.payloads import project_json
+from conversations.errors import UnsupportedMediaType
+from conversations.messages.file_http import received
+from conversations.runtime.payloads import file_json, project_json
 
 router = Router(tags=["projects"])
 
@@ -55,5 +58,49 @@ def change_project(request: Request, project_id: UUID, body: schema.ProjectChang
 
 @router.delete("/{uuid:project_id}", operation_id="projects_delete", response={204: None}, summary="Delete a project")
 def delete_project(request: Request, project_id: UUID) -> None:
-    """Its conversations stay, without a project."""
+    """Its files go with it. Its conversations stay, without a project."""
     projects.delete(projects.get_project(request.auth, project_id))
+
+
+@router.get(
+    "/{uuid:project_id}/files",
+    operation_id="projects_files",
+    response=described(schema.Files),
+    summary="List its files",
+)
+def list_files(request: Request, project_id: UUID) -> dict[str, Any]:
+    """By name. Each of its conversations gets the passages of them that bear on a message."""
+    project = projects.get_project(request.auth, project_id)
+    return {"items": [file_json(row) for row in project_files.described(project_files.files_of(project))]}
+
+
+@router.post(
+    "/{uuid:project_id}/files",
+    operation_id="projects_add_file",
+    response={201: described(schema.File)},
+    summary="Add a file",
+    openapi_extra=FORM_BODY,
+)
+def add_file(request: Request, project_id: UUID) -> Status:
+    """A text file (UTF-8 or UTF-16; at most 1 MB) or a document (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF,
+    mail; at most 20 MB, only its text is kept), by its bytes. The same text again is the file that is there.
+
+    With a key; a session uploads on the page.
+    """
+    project = projects.get_project(request.auth, project_id)
+    if request.content_type != FORM:
+        raise UnsupportedMediaType(f"Send the file as {FORM}.")
+    name, data = received(request)
+    file = project_files.add(project, name=name, data=data)
+    return Status(201, file_json(project_files.described(project_files.files_of(project)).get(pk=file.pk)))
+
+
+@router.delete(
+    "/{uuid:project_id}/files/{uuid:file_id}",
+    operation_id="projects_remove_file",
+    response={204: None},
+    summary="Remove a file",
+)
+def remove_file(request: Request, project_id: UUID, file_id: UUID) -> None:
+    """From the next request on no conversation gets passages of it."""
+    project_files.remove(projects.get_project(request.auth, project_id), file_id)

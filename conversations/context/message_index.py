@@ -22,7 +22,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from compression.core.text import index_terms
 from compression.history import BEGINNING
-from conversations.access import CHATS
+from conversations.access import CHATS, IN_PROJECT
 from conversations.context import index_schema
 from conversations.context.index_schema import INDEXED, STATE, TERMS, UNINDEXED
 from conversations.context.tools import READ, SEARCH
@@ -377,8 +377,8 @@ def _index(ids: Iterable[UUID]) -> None:
         text = "\n".join([name, content[:MAX_INDEXED_CHARS], pictures, *results.get(pk, ())])
         if terms := index_terms.index_terms(text):
             scopes = [of_conversation(conversation)]
-            if kind in CHATS:
-                scopes += [of_owner(owner), *([of_project(project)] if project else [])]
+            scopes += [of_owner(owner)] if kind in CHATS else []
+            scopes += [of_project(project)] if project and kind in IN_PROJECT else []
             found.append((pk, conversation, numbers.get(pk), [*scopes, *terms]))
     _add(found)
 

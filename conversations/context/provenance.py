@@ -1,7 +1,7 @@
 """The provenance of a message's text: only text that a person typed here can contain rules.
 
 A message's `origin` is null if all of its text was typed. Otherwise it is an object: `from` is the source of the whole
-message (import, planner, summary), `quoted` are the places of pastes and files in the content: [[start, length], …].
+message (import, planner, summary, file), `quoted` are the places of pastes and files in it: [[start, length], …].
 `boilerplate` are those of them that a program at the gateway put there, such as its reminders.
 `pasted` are the places of lines that were pasted among the words: they are part of the message like typed ones, but
 contain no rules.
@@ -16,7 +16,7 @@ from compression.core.ledger.find import find_entries
 from compression.core.values import split_quotations
 from conversations.models import Message
 
-IMPORTED, PLANNED, SUMMED_UP = ({"from": name} for name in ("import", "planner", "summary"))
+IMPORTED, PLANNED, SUMMED_UP, FILED = ({"from": name} for name in ("import", "planner", "summary", "file"))
 Places = Sequence[tuple[int, int]]
 MAX_PASTED_LINES = 500
 """The most pasted lines that are searched anywhere in a message. Of more, only lines of their own are found."""

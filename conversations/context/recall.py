@@ -24,7 +24,7 @@ from compression.core.recall.ranking import rarity
 from compression.core.recall.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
-from conversations.access import CHATS
+from conversations.access import IN_PROJECT
 from conversations.context import message_index, prompt, transcript
 from conversations.context.head import Head
 from conversations.context.index_schema import INDEXED
@@ -283,7 +283,12 @@ def _of_project(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[s
     rows = BESIDE.rows(entries=",".join(map(str, hits)), cut=timezone.now())
     there = {row[0] for row in rows} - {past.conversation_id}
     members = Conversation.objects.filter(
-        pk__in=there, project=past.project, owner=past.owner_id, shares_memory=True, trashed_at=None, kind__in=CHATS
+        pk__in=there,
+        project=past.project,
+        owner=past.owner_id,
+        shares_memory=True,
+        trashed_at=None,
+        kind__in=IN_PROJECT,
     )
     titles = {pk: title or UNTITLED for pk, title in members.values_list("pk", "title")}
     return [

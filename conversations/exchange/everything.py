@@ -19,6 +19,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.markdown import as_markdown
 from conversations.messages.attachments import clean_name
 from conversations.models import Attachment, Conversation, Project
+from conversations.project_files import files_of, text_of
 from conversations.projects import own_projects
 from conversations.runtime.payloads import project_json
 from conversations.saved_prompts import prompts_of
@@ -47,9 +48,9 @@ class _Pieces(io.RawIOBase):
 
 
 async def everything(user: AbstractBaseUser, *, only: Sequence[Conversation] | None = None) -> AsyncIterator[bytes]:
-    """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, all images, and
-    `prompts.json` and `projects.json` with the saved prompts and the projects. With `only`, it has these conversations
-    alone.
+    """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, all images,
+    `prompts.json` and `projects.json` with the saved prompts and the projects, and the texts of their files. With
+    `only`, it has these conversations alone.
     """
     pieces = _Pieces()
     steps = _steps(user, only, ZipFile(pieces, "w", ZIP_DEFLATED))
@@ -71,6 +72,7 @@ def _steps(user: AbstractBaseUser, only: Sequence[Conversation] | None, archive:
         if only is None:
             for name, rows in (("prompts", prompts), ("projects", projects)):
                 archive.writestr(_member(f"{name}.json"), json.dumps(rows, ensure_ascii=False, indent=1))
+            yield from _files(archive, user)
         with archive.open(_member("conversations.json"), "w", force_zip64=True) as file:
             for number, id in enumerate(ids):
                 if conversation := _conversation(user, id):
@@ -92,6 +94,15 @@ def _images(archive: ZipFile, conversation: Conversation, folder: str) -> Iterat
         if row.data:
             member = _member(f"images/{folder}/{number:03}-{clean_name(row.name)}", is_packed=True)
             archive.writestr(member, bytes(row.data))
+            yield True
+
+
+def _files(archive: ZipFile, user: AbstractBaseUser) -> Iterator[bool]:
+    """Write the text of each file of the projects, one a step."""
+    for number, project in enumerate(own_projects(user), start=1):
+        folder = f"{number:03}-{slugify(project.name)[:MAX_SLUG_CHARS] or 'project'}"
+        for place, file in enumerate(files_of(project), start=1):
+            archive.writestr(_member(f"files/{folder}/{place:03}-{clean_name(file.title)}.txt"), text_of(file))
             yield True
 
 

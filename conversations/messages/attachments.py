@@ -58,7 +58,7 @@ def upload(conversation: Conversation, *, name: str, data: bytes, draws: bool = 
     """
     if not data:
         raise Invalid(_("file: is empty."), field="file")
-    made = _read(data, draws=draws, by=conversation.owner_id)
+    made = read(data, draws=draws, by=conversation.owner_id)
     require_storage(conversation.owner_id, len(made["data"]))
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
@@ -218,8 +218,8 @@ def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str
     return message.content[row.start : row.start + (row.length or 0)] if message else ""
 
 
-def _read(data: bytes, *, draws: bool, by: Hashable) -> dict[str, Any]:
-    """The columns of a file, by what its bytes are."""
+def read(data: bytes, *, draws: bool = False, by: Hashable) -> dict[str, Any]:
+    """The columns of a file, by what its bytes are; with `draws` an SVG is an image. Raises as `upload` does."""
     if is_image(data) or (draws and is_svg(data)):
         return _image(data, by=by)
     if kind := documents.kind_of(data):

@@ -36,7 +36,7 @@ def parts_of(attached: Attached, *, tokens: int) -> list[Attached]:
     for number, text in enumerate(texts, start=1):
         row = _copy(attached.row, is_new=number > 1)
         where, page = _pages(text, page)
-        row.name = clean_name(f"{name}, part {number} of {len(texts)}{where}")
+        row.name = clean_name(f"{name}, part {number} of {len(texts)}{where}") if len(texts) > 1 else name
         row.tokens, row.size, row.pages = count_tokens(text), len(text.encode()), None
         parts.append(Attached(row, text))
     return parts

@@ -28,6 +28,7 @@ class Conversation(models.Model):
         AGENT = "agent", "Agent"
         GATEWAY = "gateway", "Gateway"
         EXECUTOR = "executor", "Executor"
+        FILE = "file", "File of a project"
 
     class Mode(models.TextChoices):
         ASSISTANT = "assistant", _("General")

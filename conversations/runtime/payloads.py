@@ -64,6 +64,17 @@ def project_json(project: Project) -> dict[str, Any]:
     }
 
 
+def file_json(file: Any) -> dict[str, Any]:
+    """A file of a project as JSON, with what `project_files.described` adds to its row."""
+    return {
+        "id": str(file.pk),
+        "name": file.title,
+        "tokens": file.tokens,
+        "parts": file.parts,
+        "created_at": file.created_at.isoformat(),
+    }
+
+
 def goal_json(goal: Goal) -> dict[str, Any]:
     return {
         "id": str(goal.pk),

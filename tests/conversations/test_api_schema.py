@@ -93,7 +93,16 @@ def test_operation_ids_are_short_and_told_apart(schema: Any) -> None:
 def test_a_wrong_method_on_every_route_is_405_in_our_shape(schema: Any, db: None) -> None:
     for path, methods in schema["paths"].items():
         address = path.replace("{number}", "1").replace("{", "").replace("}", "")
-        for part in ("conversation_id", "message_id", "attachment_id", "run_id", "task_id", "entry_id", "project_id"):
+        for part in (
+            "conversation_id",
+            "message_id",
+            "attachment_id",
+            "run_id",
+            "task_id",
+            "entry_id",
+            "project_id",
+            "file_id",
+        ):
             address = address.replace(part, "00000000-0000-7000-8000-000000000000")
         for method in METHODS - set(methods):
             response = Client().generic(method.upper(), address, content_type=JSON)

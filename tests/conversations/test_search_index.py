@@ -334,4 +334,5 @@ def test_messages_beside_others_are_found_by_the_index_in_a_long_conversation_to
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {asked['sql']}")
         plan = "\n".join(row for (row,) in cursor.fetchall())
-    assert "Seq Scan" not in plan, plan
+    # The table of the ledger is empty here: PostgreSQL may read all of it.
+    assert not re.search(r"Seq Scan on (conversations_message|conversations_indexed)", plan), plan

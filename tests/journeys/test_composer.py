@@ -82,7 +82,7 @@ def test_long_pastes_stand_as_markers_and_only_they_are_expanded(alice: Person, 
     written = f"{MARKER} is mine; {'x' * 200}{MARKER}{MARKER} then [LongText#2]"
     expect(alice.box).to_have_value(written)
     expect(chips(alice)).to_have_count(2)
-    expect(chips(alice).first).to_contain_text("LongText#1 420 chars")
+    expect(chips(alice).first).to_contain_text("LongText#1 420 characters")
 
     alice.box.press("Backspace")  # into the second marker, and undone
     expect(chips(alice)).to_have_count(1)

@@ -75,3 +75,40 @@ def test_several_chats_are_moved_to_a_new_project(alice: Person) -> None:
     expect(page.locator("#conversations .inside")).to_have_count(2)
     expect(page.locator("#conversations .folder")).to_have_text("Thesis")
     assert alice.complaints == []
+
+
+def test_a_file_is_added_read_asked_about_and_removed(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    page.goto(alice.site.url)
+    page.get_by_role("button", name="New project").click()
+    files = page.locator("#project-files")
+    text = (
+        "The keeper cleans the lamp.\n" * 300
+        + "A dark night costs 4,711 crowns.\n"
+        + "The boat comes on Tuesdays.\n" * 300
+    )
+    contract = {"name": f"contract {LONG[:120]}.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    files.get_by_label("Add a file").set_input_files(contract)
+    expect(files.get_by_role("link")).to_have_count(1)
+    checked, measured = Checked(page), Measured(page)
+    checked("the files of a project")
+    measured("the files of a project")
+    files.get_by_role("link").click()
+    expect(page.locator("#around")).to_contain_text("The keeper cleans the lamp.")
+    checked("a file of a project")
+    measured("a file of a project")
+    page.get_by_role("button", name="Close").click()
+    files.get_by_label("Add a file").set_input_files({"name": "x", "mimeType": "text/plain", "buffer": b" "})
+    expect(files.get_by_role("alert")).to_have_text("Is empty.")
+
+    page.get_by_role("textbox", name="Message", exact=True).fill("What does a dark night cost?")
+    page.keyboard.press("Enter")
+    alice.is_answered("All right.")
+    asked = llm.chats[-1].text
+    assert "4,711 crowns" in asked and "contract" in asked and len(asked) < len(text) / 2
+    page.locator(".head .of-project").click()
+    files.get_by_role("button", name="Remove contract").click()
+    expect(files.get_by_role("link")).to_have_count(0)
+    assert (checked.wrong, measured.wrong) == ([], [])
+    assert [one for one in alice.complaints if "400" not in one] == []

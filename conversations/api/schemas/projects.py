@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from conversations.api.schemas.fields import Body, about
 from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
+from conversations.project_files import MAX_FILES
 from conversations.projects import MAX_PROJECTS, clean_instructions, clean_name
 
 Colour = Literal["grey", "teal", "blue", "violet", "amber", "red"]
@@ -61,3 +62,15 @@ class ProjectChanges(Body):
     instructions: Instructions = Field(default="", description=INSTRUCTIONS)
     model: ModelName = Field(default=None, description=MODEL)
     recalls: bool = Field(default=True, description=RECALLS)
+
+
+class File(BaseModel):
+    id: UUID = about("Its id.", "0199b3c2-7d20-7c31-9a1e-2b6f0c9a4d15")
+    name: str = about("Its name.", "contract.pdf")
+    tokens: int = about("The tokens of its text, by our own count.", 12_400, ge=0)
+    parts: int = about("The number of parts in which its passages are found.", 16, ge=0)
+    created_at: datetime = about("When it was added.", "2026-11-20T08:30:00+00:00")
+
+
+class Files(BaseModel):
+    items: list[File] = about(f"The files of the project by name, at most {MAX_FILES}.")

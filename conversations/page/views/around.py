@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from conversations.access import get_conversation
+from conversations.access import IN_PROJECT, get_conversation
 from conversations.errors import NotFound
 from conversations.messages.history import history, with_visible_parts
+from conversations.models import Conversation
 from conversations.page.message_view import view_of
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
@@ -25,7 +26,7 @@ AROUND = 10
 @never_cache
 @require_GET
 def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    conversation = get_conversation(request.user, pk)
+    conversation = get_conversation(request.user, pk, kinds=IN_PROJECT)
     row = with_visible_parts(conversation.messages.filter(pk=message_id)).first()
     if row is None:
         raise NotFound(_("This message is not there any more."))
@@ -35,6 +36,7 @@ def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     shown = [*reversed(before[:AROUND]), row, *after[:AROUND]]
     context = {
         "conversation": conversation,
+        "is_file": conversation.kind == Conversation.Kind.FILE,
         "here": row,
         "items": [view_of(conversation, message, entries=()) for message in shown],
         "earlier": before[AROUND - 1] if before[AROUND:] else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,16 +11,18 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh, reswap, retarget
 
 from compression.core.tokens import count_tokens
-from conversations import projects
+from conversations import project_files, projects
 from conversations.access import get_conversation, own_conversations
 from conversations.context import settings
-from conversations.errors import Invalid
+from conversations.errors import Invalid, NotFound, Refused
 from conversations.llm.profiles import default_profile
+from conversations.messages.file_http import received
 from conversations.models import Conversation, Project
 from conversations.page.setting_forms import BeginForm, ProjectForm
 from conversations.page.views.guard import Request, member
@@ -30,7 +33,7 @@ MAX_LISTED = 200
 """The most conversations that the page of a project lists, the latest ones."""
 MAX_MOVED = 100
 """The most conversations that are moved at once: their ids stand in an address, and proxies take 8 KB."""
-NEW_NAME = _("New project")
+NEW_NAME = gettext_noop("New project")
 SHOWN_ELSEWHERE = ("name", "colour")
 """The page is loaded again when these change, as the list shows them too."""
 
@@ -39,7 +42,7 @@ SHOWN_ELSEWHERE = ("name", "colour")
 @require_POST
 def new(request: Request) -> HttpResponse:
     """Make a project. On its page the name has the focus."""
-    row = projects.create(request.user, name=NEW_NAME)
+    row = projects.create(request.user, name=_(NEW_NAME))
     return redirect(f"{reverse('project', args=[row.pk])}?new")
 
 
@@ -58,6 +61,7 @@ def project(request: Request, project_id: UUID) -> HttpResponse:
         "listed": listed.order_by("-updated_at", "-id")[:MAX_LISTED],
         "count": inside.count(),
         "instruction_tokens": count_tokens(row.instructions),
+        "files": project_files.described(project_files.files_of(row)),
         "form": ProjectForm(row, is_new="new" in request.GET),
         "profile": default_profile(),
         "begin_form": BeginForm(request.user, row),
@@ -85,6 +89,36 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
             changes = {name: value}  # type: ignore[misc]
     projects.change(row, **changes)
     return HttpResponseClientRefresh() if name in SHOWN_ELSEWHERE else HttpResponse(_("Kept."))
+
+
+@member
+@require_POST
+def add_file(request: Request, project_id: UUID) -> HttpResponse:
+    """Store the uploaded file. The list of files, or the reason for which it is refused, takes the section's place."""
+    row, refusal = projects.get_project(request.user, project_id), None
+    try:
+        name, data = received(request)
+        project_files.add(row, name=name, data=data)
+    except Refused as refused:
+        refusal = refused
+    return _files(request, row, refusal)
+
+
+@member
+@require_POST
+def remove_file(request: Request, project_id: UUID, file_id: UUID) -> HttpResponse:
+    """Delete a file, also one that another tab has deleted."""
+    row = projects.get_project(request.user, project_id)
+    with suppress(NotFound):
+        project_files.remove(row, file_id)
+    return _files(request, row)
+
+
+def _files(request: Request, row: Project, refusal: Refused | None = None) -> HttpResponse:
+    files = project_files.described(project_files.files_of(row))
+    context = {"project": row, "files": files, "refusal": refusal.without_field if refusal else ""}
+    response = render(request, "conversations/_project_files.html", context, status=refusal.status if refusal else 200)
+    return reswap(retarget(response, "#project-files"), "outerHTML")
 
 
 @member
