@@ -23,6 +23,8 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any, BinaryIO, cast
 
+from django.utils.translation import gettext
+
 from conversations.runtime import bounded_worker
 from conversations.runtime.bounded_worker import DONE, FAILED, ITEM, LENGTH, MEMORY, REFUSED
 
@@ -142,8 +144,9 @@ class Pool:
         try:
             yield from worker.ask(argument, self._seconds)
             is_well = True
-        except Refused:
+        except Refused as refusal:
             is_well = True
+            refusal.message = gettext(refusal.message)
             raise
         except NotDone as error:
             logger.warning("%s was given up: %s %s", self._module, type(error).__name__, error)

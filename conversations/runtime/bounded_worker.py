@@ -18,6 +18,8 @@ from importlib import import_module
 from types import GeneratorType
 from typing import Any, BinaryIO
 
+from django.conf import settings
+
 LENGTH = struct.Struct(">Q")
 NICENESS = 10
 """The niceness of the worker, so that the server's process gets the CPU first."""
@@ -37,6 +39,8 @@ def main(module: str, megabytes: int) -> None:
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library's prints go to standard error, not among the answers
     work = import_module(module).work
+    if not settings.configured:
+        settings.configure(USE_I18N=False)  # reasons are in English here; the process that asked translates them
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (megabytes * 1_000_000, megabytes * 1_000_000))
     while header := questions.read(LENGTH.size):
