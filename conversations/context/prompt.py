@@ -70,6 +70,14 @@ def system_tokens(head: Head) -> int:
     return system_prompt.tokens(instructions_of(head)) + llm_tools.tokens(head.tools)
 
 
+def project_tokens(head: Head) -> int:
+    """The tokens that the project's instructions add to the system prompt, by our own count."""
+    instructions = instructions_of(head)
+    if not instructions.project:
+        return 0
+    return system_prompt.tokens(instructions) - system_prompt.tokens(instructions._replace(project=""))
+
+
 def request_transcript(loaded: Loaded) -> Transcript:
     """The next request as the engine's transcript, with the figures of the meter; its checkpoints are not read."""
     assert loaded.head.window is not None, "without a model there is no request"

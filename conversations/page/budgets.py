@@ -67,7 +67,7 @@ def _by_kind(meter: Meter) -> Mapping[str, int]:
     """The tokens of the meter's parts, those of one budget together."""
     tokens = {part.kind: part.tokens for part in meter.parts}
     return {
-        "system": tokens.get("system", 0) + tokens.get("tools", 0),
+        "system": tokens.get("system", 0) + tokens.get("project", 0) + tokens.get("tools", 0),
         "summary": tokens.get("summary", 0),
         "recalled": tokens.get("recalled", 0),
         "live": tokens.get("live", 0) + tokens.get("protected", 0),

@@ -31,12 +31,14 @@ MIN_WIDTH_PERCENT = 2.5
 """The least width of a part that has tokens, in percent."""
 LABELS = {
     "system": gettext_noop("System prompt"),
+    "project": gettext_noop("Project"),
     "tools": gettext_noop("Tools"),
     "summary": gettext_noop("Summary"),
     "recalled": gettext_noop("Recalled"),
     "protected": gettext_noop("Protected"),
     "live": gettext_noop("Live messages"),
 }
+MAY_BE_MISSING = ("project", "tools", "recalled")
 LIMIT_LABELS: dict[str, str] = {
     "threshold": gettext_noop("the threshold"),
     "live": gettext_noop("the threshold of the tokens that a request may use here"),
@@ -172,7 +174,8 @@ def _tokens_by_kind(loaded: Loaded, used: Usage) -> dict[str, int]:
     """Tokens by kind. System prompt and tools are counted together: tools take the difference that they make."""
     without = prompt.system_tokens(loaded.head) - tools.tokens(loaded.head.tools)
     system = used.window.corrected(without) if loaded.head.tools else used.system
-    tokens = {"system": system, "tools": used.system - system}
+    project = used.window.corrected(prompt.project_tokens(loaded.head))
+    tokens = {"system": system - project, "project": project, "tools": used.system - system}
     return tokens | {kind: getattr(used, kind) for kind in LABELS if kind not in tokens}
 
 
@@ -183,14 +186,15 @@ def price(conversation: Conversation, tokens: int) -> Decimal | None:
 
 
 def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = LABELS) -> tuple[Part, ...]:
-    """The parts of the window by kind, with `labels` translated; empty tools and recalled passages are left out."""
+    """The parts of the window by kind, with `labels` translated; MAY_BE_MISSING are left out where they are empty."""
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():
-        if kind in ("tools", "recalled") and not tokens[kind]:
+        size = tokens.get(kind, 0)
+        if kind in MAY_BE_MISSING and not size:
             continue
-        width = max(100 * tokens[kind] / window, MIN_WIDTH_PERCENT) if tokens[kind] else 0.0
-        parts.append(Part(kind, _(label), tokens[kind], round(start, 2), round(width, 2)))
+        width = max(100 * size / window, MIN_WIDTH_PERCENT) if size else 0.0
+        parts.append(Part(kind, _(label), size, round(start, 2), round(width, 2)))
         start += width
     return tuple(parts)
 
@@ -248,11 +252,16 @@ def _part_labels(loaded: Loaded, checkpoints: Sequence[Checkpoint]) -> dict[str,
     noted = len(prompt.instructions_of(head).noted)
     system += [_("%(number)s noted") % {"number": amount(noted)}] if noted else []
     offered = len(head.tools)
+    quotes = loaded.recalled.quotes if loaded.recalled else ()
+    recalled, of_project = _labelled("recalled", len(quotes)), sum(bool(one.source.conversation_id) for one in quotes)
+    if of_project:
+        recalled = _("%(passages)s, %(number)s of the project") % {"passages": recalled, "number": amount(of_project)}
     return {
         "system": ", ".join(system),
+        "project": _("Instructions of the project"),
         "tools": ngettext("%(number)s tool", "%(number)s tools", offered) % {"number": amount(offered)},
         "summary": _labelled("summary", len(checkpoints)),
-        "recalled": _labelled("recalled", len(loaded.recalled.quotes) if loaded.recalled else 0),
+        "recalled": recalled,
         "protected": _labelled("protected", protected),
         "live": _labelled("live", len(loaded.turns) - protected),
     }

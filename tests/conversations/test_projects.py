@@ -450,3 +450,20 @@ def test_a_pinned_chat_stays_in_the_list_of_its_project(user: User, project: Pro
     for number in range(IN_A_PROJECT):
         Conversation.objects.create(owner=user, title=f"Later {number}", project=project)
     assert sidebar(user).folders[0].conversations[0] == pinned
+
+
+def test_the_meter_has_a_part_of_its_own_for_the_projects_instructions(
+    conversation: Conversation, project: Project
+) -> None:
+    alone = meter(conversation)
+    assert alone is not None and "project" not in [part.kind for part in alone.parts]
+    projects.change(project, instructions="Times are UTC. " * 40)
+    conversation.project = project
+    conversation.save()
+    shown = meter(conversation)
+    assert shown is not None
+    tokens = {part.kind: part.tokens for part in shown.parts}
+    label = next(part.label for part in shown.parts if part.kind == "project")
+    assert label == "Instructions of the project" and 100 < tokens["project"] < 400
+    assert tokens["system"] == alone.parts[0].tokens
+    assert sum(tokens.values()) == shown.used
