@@ -43,6 +43,7 @@ urlpatterns = [
     path("memory/", remembered.remembered, name="remembered"),
     path("memory/export", remembered.export_remembered, name="export_remembered"),
     path("memory/<uuid:entry_id>", remembered.choose_remembered, name="choose_remembered"),
+    path("memory/<uuid:entry_id>/reword", remembered.reword, name="reword"),
     path("setup/", account.setup, name="setup"),
     path("accounts/login/", account.SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

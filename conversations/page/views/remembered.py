@@ -6,6 +6,7 @@ import json
 from uuid import UUID
 
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -15,7 +16,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from conversations.access import own_conversations
-from conversations.context import ledger
+from conversations.context import ledger, ledger_entries, settings
+from conversations.errors import Conflict, Invalid
 from conversations.models import LedgerEntry
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
@@ -60,6 +62,27 @@ def choose_remembered(request: Request, entry_id: UUID) -> HttpResponse:
     row = get_object_or_404(_own(request).select_related("conversation"), pk=entry_id)
     entry = ledger.choose(row.conversation, row.pk, state=request.POST.get("state", ""))
     entry.conversation = row.conversation
+    return render(request, "conversations/_remembered.html", {"entry": entry, "is_new": True})
+
+
+@member
+@require_POST
+def reword(request: Request, entry_id: UUID) -> HttpResponse:
+    """Put other words in the place of a rule in force, which they supersede; the rule as it is now.
+
+    Raises Conflict for an entry that is not in force, and Invalid, naming `text`, for words that no rule may have.
+    """
+    row = get_object_or_404(_own(request).select_related("conversation__model"), pk=entry_id)
+    conversation, text = row.conversation, " ".join(request.POST.get("text", "").split())
+    if not text:
+        raise Invalid(_("text: must not be empty."), field="text")
+    with transaction.atomic():
+        rules = list(ledger_entries.in_force(conversation.pk).values_list("text", flat=True))
+        if row.text not in rules:
+            raise Conflict(_("This is not in force any more. Load the page again."), code="not_in_force")
+        settings.change(conversation, rules=[text if rule == row.text else rule for rule in rules])
+    entry = ledger_entries.in_force(conversation.pk).get(text=text)
+    entry.conversation = conversation
     return render(request, "conversations/_remembered.html", {"entry": entry, "is_new": True})
 
 
