@@ -69,4 +69,4 @@ def lowered(profile: ModelProfile | None) -> str:
 def _when(profile: ModelProfile) -> str:
     if profile.window_known_at is None:
         return ""
-    return f", {date_format(timezone.localtime(profile.window_known_at), 'j F Y, H:i')}"
+    return f", {date_format(timezone.localtime(profile.window_known_at), _('j F Y, H:i'))}"

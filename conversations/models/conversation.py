@@ -111,7 +111,7 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return visible(self.title) or ("New agent" if self.kind == self.Kind.AGENT else "New chat")
+        return visible(self.title) or str(_("New agent") if self.kind == self.Kind.AGENT else _("New chat"))
 
     @property
     def window(self) -> Window:
