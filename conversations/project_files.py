@@ -11,7 +11,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -97,8 +97,9 @@ def files_of(project: Project) -> QuerySet[Conversation]:
 
 def described(files: QuerySet[Conversation]) -> QuerySet[Conversation]:
     """The files with `parts`, `tokens` by our own count, and `first`, the id of the first part."""
+    first = Message.objects.filter(conversation=OuterRef("pk")).order_by("created_at").values("pk")[:1]
     counts = {"parts": Count("messages"), "tokens": Sum("messages__token_count", default=0)}
-    return files.annotate(**counts, first=Min("messages__pk"))
+    return files.annotate(**counts, first=Subquery(first))
 
 
 def text_of(file: Conversation) -> str:

@@ -14,6 +14,7 @@ from babel.messages import Message
 from babel.messages.mofile import read_mo
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.template import Context, Template
 from django.template.base import Lexer as TemplateLexer
 from django.template.base import TokenType
 from django.test import Client
@@ -25,6 +26,7 @@ from conversations.page import fragments
 from conversations.page.markup.markdown import render_markdown
 from conversations.runtime.amounts import amount, localized
 from conversations.runtime.subscription import Event
+from conversations.templatetags import texts
 from tests import catalogs
 from tests.conversations.pages import Pages, elements
 
@@ -82,7 +84,7 @@ def test_no_text_of_a_template_is_unmarked(path: Path) -> None:
 
 
 def test_an_unmarked_text_would_be_found() -> None:
-    marked = '{% load i18n %}<p title="{% translate "Copy" %}">{% blocktranslate %}A text{% endblocktranslate %}</p>'
+    marked = '{% load texts %}<p title="{% translate "Copy" %}">{% blocktranslate %}A text{% endblocktranslate %}</p>'
     assert unmarked(marked) == []
     assert unmarked(marked + '<b title="Close it">{{ name }} stays</b>') == ["Close", "it", "stays"]
 
@@ -120,6 +122,7 @@ def strange(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "ngettext",
         lambda one, several, number: f"⟦{ngettext(one, several, number)}⟧",
     )
+    monkeypatch.setattr(texts, "get_language", lambda: "strange")
     yield
 
 
@@ -261,3 +264,17 @@ def test_a_refusal_is_in_the_language_of_the_page_and_english_for_programs(
     told = pages.client.patch(address, title, "application/json", headers={"Accept-Language": "de"})
     assert told.status_code == 400
     assert told.json()["error"]["message"] == "title: at most 200 characters, not 300."
+
+
+def test_a_literal_text_is_looked_up_directly_and_is_what_djangos_own_tag_gives() -> None:
+    source = (
+        """{% load texts %}{% translate "Copy" %}|{% translate "5 % of it" %}|{% translate "Save &amp; ask again" %}"""
+    )
+    own = source.replace("load texts", "load i18n")
+    with translation.override("de"):
+        shown = Template(source).render(Context())
+        assert shown == Template(own).render(Context()) == "Kopieren|5 % of it|Speichern &amp; neu fragen"
+    assert Template(source).render(Context()) == "Copy|5 % of it|Save &amp; ask again"
+    with translation.override("fr"):
+        named = Template("""{% load texts %}{% translate "Copy" as word %}{{ word }}, {% translate name %}""")
+        assert named.render(Context({"name": "Send"})) == "Copier, Envoyer"

@@ -99,7 +99,7 @@ def test_the_same_text_again_is_the_file_that_is_there(project: Project) -> None
     [
         (b"", "is empty"),
         (b" \n ", "is empty"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "image could not be read"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "damaged"),
         (b"\x00\x01\x02" * 500, "can't be read"),
         (b"%PDF-1.7 nonsense", "damaged"),
         (b"x" * 1_100_000, "at most 1 MB"),
