@@ -61,8 +61,7 @@ class Private(MiddlewareMixin):
 class Language(LocaleMiddleware):
     """Activates the language that the person chose, else the first of the browser's that the pages are written in.
 
-    Programs and the administration have English: programs compare texts, and half of the administration is ours, not
-    translated.
+    Programs and the administration have English: programs compare texts, and the administration is not translated.
     """
 
     def process_request(self, request: HttpRequest) -> None:

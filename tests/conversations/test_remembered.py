@@ -134,7 +134,7 @@ def test_a_rule_is_reworded_and_the_earlier_words_are_superseded(user: User, con
     old = LedgerEntry.objects.get(text="Never use port 5433.")
     pages = Pages(user)
     assert "Edit" in words(pages.get("remembered"))
-    shown = words(pages.post("reword", old.pk, text=" Never use\n port 6000. "))
+    shown = words(pages.post("reword", old.pk, words=" Never use\n port 6000. "))
     assert "Never use port 6000." in shown and "In force now" in shown
     conversation.refresh_from_db()
     assert conversation.rules == ["Never use port 6000.", "Answer in French."]
@@ -152,7 +152,7 @@ def test_words_that_no_rule_may_have_and_other_entries_are_refused(
     pages = Pages(user)
     refusals = ((rule, " ", 400), (rule, "a\0b", 400), (rule, "x" * 5_000, 400), (later, "We wait.", 409))
     for entry, text, status in refusals:
-        assert pages.post("reword", entry.pk, text=text).status_code == status, text[:9]
-    assert Pages(other).post("reword", rule.pk, text="Always use it.").status_code == 404
+        assert pages.post("reword", entry.pk, words=text).status_code == status, text[:9]
+    assert Pages(other).post("reword", rule.pk, words="Always use it.").status_code == 404
     conversation.refresh_from_db()
     assert conversation.rules == ["Never use port 5433."]

@@ -70,12 +70,12 @@ def choose_remembered(request: Request, entry_id: UUID) -> HttpResponse:
 def reword(request: Request, entry_id: UUID) -> HttpResponse:
     """Put other words in the place of a rule in force, which they supersede; the rule as it is now.
 
-    Raises Conflict for an entry that is not in force, and Invalid, naming `text`, for words that no rule may have.
+    Raises Conflict for an entry that is not in force, and Invalid for words that no rule may have.
     """
     row = get_object_or_404(_own(request).select_related("conversation__model"), pk=entry_id)
-    conversation, text = row.conversation, " ".join(request.POST.get("text", "").split())
+    conversation, text = row.conversation, " ".join(request.POST.get("words", "").split())
     if not text:
-        raise Invalid(_("text: must not be empty."), field="text")
+        raise Invalid(_("words: must not be empty."), field="words")
     with transaction.atomic():
         rules = list(ledger_entries.in_force(conversation.pk).values_list("text", flat=True))
         if row.text not in rules:
