@@ -10,7 +10,7 @@ import hashlib
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -64,7 +64,10 @@ def add(project: Project, *, name: str, data: bytes) -> Conversation:
             owner_id=project.owner_id, project=project, kind=Conversation.Kind.FILE, title=name
         )
         _store(file, parts)
-    message_index.catch_up(file.pk)  # so that the next question finds its passages
+    try:
+        message_index.catch_up(file.pk)  # so that the next question finds its passages
+    except DatabaseError as error:  # the file is stored: the upkeep indexes it
+        message_index.report(error)
     return file
 
 

@@ -105,6 +105,7 @@ def change(project: Project, **changes: Unpack[Changes]) -> None:
 def delete(project: Project) -> None:
     """Delete the project and its files. Its conversations stay, without a project."""
     with transaction.atomic():
+        list(Project.objects.select_for_update().filter(pk=project.pk).values_list("pk"))  # no file comes in meanwhile
         project.conversations.filter(kind=Conversation.Kind.FILE).delete()
         project.delete()
 

@@ -209,3 +209,18 @@ def test_the_pages_queries_do_not_grow_with_its_files(user: User, project: Proje
             pages.get("project", project.pk)
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="of the files of SQLite")
+def test_a_file_is_stored_where_the_index_is_broken_and_found_once_it_is_made_anew(project: Project) -> None:
+    project_files.add(project, name="a.txt", data=b"Once upon a time.")
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE conversations_terms_data")
+    try:
+        project_files.add(project, name="b.txt", data=b"The port is 5433.")
+        assert project_files.files_of(project).count() == 2
+        message_index.keep_up()
+        message_index.keep_up()
+        assert message_index.health().filled
+    finally:
+        message_index.rebuild()
