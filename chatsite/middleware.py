@@ -16,7 +16,7 @@ from conversations.runtime import log_context
 
 View = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
-IN_ENGLISH = (API, "/v1/", "/admin/", "/metrics", "/health")
+IN_ENGLISH = (API, "/v1/", "/metrics", "/health")
 HTML = "text/html"
 COMPRESSED = {HTML, "text/css", "text/javascript", "image/svg+xml"}
 
@@ -61,7 +61,7 @@ class Private(MiddlewareMixin):
 class Language(LocaleMiddleware):
     """Activates the language that the person chose, else the first of the browser's that the pages are written in.
 
-    Programs and the administration have English: programs compare texts, and the administration is not translated.
+    Programs get English, as they compare texts.
     """
 
     def process_request(self, request: HttpRequest) -> None:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from compression.ids import uuid7
 
@@ -120,7 +121,7 @@ class Compaction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.trigger} compaction, {self.status}"
+        return f"{self.get_trigger_display()}: {self.get_status_display()}"
 
     @property
     def is_active(self) -> bool:
@@ -207,7 +208,7 @@ class Checkpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"checkpoint {self.number}"
+        return _("Checkpoint %(number)s") % {"number": self.number}
 
 
 class Snapshot(models.Model):
@@ -246,7 +247,7 @@ class Snapshot(models.Model):
         indexes = [models.Index(fields=["conversation", "-created_at"], name="snapshot_by_conversation")]
 
     def __str__(self) -> str:
-        return f"{self.purpose} snapshot"
+        return self.get_purpose_display()
 
 
 class PromptTemplate(models.Model):
@@ -260,7 +261,7 @@ class PromptTemplate(models.Model):
         ordering = ["mode"]
 
     def __str__(self) -> str:
-        return f"summary prompt, {self.mode or 'every mode'}"
+        return self.mode or _("every mode without its own")
 
 
 class KeptSummary(models.Model):

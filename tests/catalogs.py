@@ -7,26 +7,31 @@ The command adds new texts, without a translation, removes those that are gone, 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
+import django
 from babel.messages import Catalog, Message
 from babel.messages.extract import extract_javascript
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from django.utils.translation import override
 from django.utils.translation.template import templatize
 
+from compression.core.error_codes import ErrorCode
+from compression.core.instructions import PLACEHOLDERS
 from compression.policy_fields import FIELDS
 
 ROOT = Path(__file__).parents[1]
 LOCALE = ROOT / "conversations" / "locale"
 LANGUAGES = {"de": "de", "es": "es", "fr": "fr", "zh_Hans": "zh_Hans_CN"}
 """The folders of the catalogs, with Babel's names of the languages."""
-ENGLISH = ("admin", "admin_login", "api_docs", "diagram")
-"""Templates that have English alone: the administration's, and those for programs."""
+ENGLISH = ("api_docs", "diagram")
+"""Templates for programs, which have English alone."""
 BEGUN = datetime(2026, 11, 26, tzinfo=UTC)
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
 _STRING = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -52,6 +57,8 @@ def of_templates() -> Iterator[Text]:
 
 
 def of_python() -> Iterator[Text]:
+    yield from PLACEHOLDERS.values()
+    yield from (code.replace("_", " ") for code in (*ErrorCode, "other"))
     for field in FIELDS:
         yield from filter(None, (field.label, field.unit, field.unset, *field.choices.values()))
     for path in sorted((ROOT / "conversations").rglob("*.py")):
@@ -60,6 +67,14 @@ def of_python() -> Iterator[Text]:
                 texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
                 if texts:
                     yield (texts[0], texts[1]) if node.func.id == "ngettext" else texts[0]
+
+
+def of_models() -> Iterator[Text]:
+    """The names, help texts and choices of fields that the administration shows."""
+    from conversations.admin import admin, labels  # once Django is set up
+
+    with override("en"):
+        yield from labels.texts(admin.site._registry)
 
 
 def of_scripts() -> Iterator[Text]:
@@ -73,7 +88,7 @@ def of_scripts() -> Iterator[Text]:
 
 def texts(domain: str) -> list[Text]:
     """The texts of a domain, each once, in the order in which the files have them."""
-    found = list(of_scripts() if domain == "djangojs" else chain(of_templates(), of_python()))
+    found = list(of_scripts() if domain == "djangojs" else chain(of_templates(), of_python(), of_models()))
     plurals = {text[0]: text for text in found if isinstance(text, tuple)}
     return list(dict.fromkeys(plurals.get(text, text) if isinstance(text, str) else text for text in found))
 
@@ -111,6 +126,8 @@ def strings_of(message: Message) -> tuple[str, ...]:
 
 
 def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
+    django.setup()
     for folder in LANGUAGES:
         for domain in ("django", "djangojs"):
             write(folder, domain, catalog(folder, domain))

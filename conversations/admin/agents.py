@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.text import Truncator
+from django.utils.translation import gettext_lazy as _
 
 from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.models import AgentRun, AgentStep
@@ -28,20 +29,20 @@ class StepInline(admin.TabularInline):
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentStep]:
         return super().get_queryset(request).select_related("message").prefetch_related("message__tool_calls")
 
-    @admin.display(description="text")
+    @admin.display(description=_("text"))
     def message_text(self, step: AgentStep) -> str:
         return step.message.content
 
-    @admin.display(description="tool calls")
+    @admin.display(description=_("tool calls"))
     def calls(self, step: AgentStep) -> str:
         rows = [(call, call.get_status_display(), call.error) for call in step.message.tool_calls.all()]
         return format_html_join(mark_safe("<br>"), "{}: {} {}", rows) or "-"
 
-    @admin.display(description="tokens")
+    @admin.display(description=_("tokens"))
     def tokens(self, step: AgentStep) -> int:
         return step.message.token_count
 
-    @admin.display(description="written")
+    @admin.display(description=_("written"))
     def at(self, step: AgentStep) -> object:
         return step.message.created_at
 
@@ -63,14 +64,14 @@ class AgentRunAdmin(ReadOnlyAdmin):
     readonly_fields = ["of", "executor_conversation"]
     inlines = [StepInline]
 
-    @admin.display(description="task")
+    @admin.display(description=_("task"))
     def begins(self, run: AgentRun) -> str:
         return Truncator(run.task).chars(OPENING)
 
-    @admin.display(description="agent's conversation")
+    @admin.display(description=_("agent's conversation"))
     def of(self, run: AgentRun) -> str:
         return linked(run.conversation)
 
-    @admin.display(description="executor's conversation")
+    @admin.display(description=_("executor's conversation"))
     def executor_conversation(self, run: AgentRun) -> str:
         return linked(run.thread)

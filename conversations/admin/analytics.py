@@ -12,12 +12,13 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from compression.analytics import Figures, Run, figures
 from compression.days import Days
 from compression.models import Compaction
-from conversations.admin import charts
+from conversations.admin import charts, labels
 from conversations.analytics import site
 from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tally, grouped, total
@@ -60,12 +61,12 @@ def analytics(request: HttpRequest) -> HttpResponse:
     answers, paid = total(overview.answers.values()), total(overview.paid.values())
     context = {
         **admin.site.each_context(request),
-        "title": "Analytics",
+        "title": _("Analytics"),
         "choice": choice,
         "days": days,
         "models": everything.models,
-        "triggers": Compaction.Trigger.choices,
-        "flows": Compaction.Flow.choices,
+        "triggers": labels.choices_of(Compaction, "trigger"),
+        "flows": labels.choices_of(Compaction, "flow"),
         "totals": answers + paid,
         "answers": answers,
         "paid": paid,
@@ -98,13 +99,14 @@ def _by_model(overview: Overview) -> list[tuple[str, Tally]]:
     return sorted(by_model.items(), key=lambda entry: (-entry[1].cost, -entry[1].prompt, entry[0]))
 
 
-def _breakdowns(overview: Overview) -> list[tuple[str, list[tuple[str, Figures]]]]:
-    """The quality figures by trigger, and by flow if agents have compactions."""
-    by_trigger = _figures_by(Compaction.Trigger.choices, [(run.trigger, run) for run in overview.runs])
-    by_flow = _figures_by(Compaction.Flow.choices, [(run.flow, run) for run in overview.runs])
+def _breakdowns(overview: Overview) -> list[tuple[str, str, list[tuple[str, Figures]]]]:
+    """(heading, name of the first column, rows): the quality by trigger, and by flow if agents have compactions."""
+    by_trigger = _figures_by(labels.choices_of(Compaction, "trigger"), [(run.trigger, run) for run in overview.runs])
+    by_flow = _figures_by(labels.choices_of(Compaction, "flow"), [(run.flow, run) for run in overview.runs])
     is_of_chats = all(run.flow == Compaction.Flow.CHAT for run in overview.runs)
-    breakdowns = [("trigger", by_trigger), ("flow", [] if is_of_chats else by_flow)]
-    return [(name, rows) for name, rows in breakdowns if rows]
+    breakdowns = [(_("By trigger"), _("Trigger"), by_trigger)]
+    breakdowns += [] if is_of_chats else [(_("By flow"), _("Flow"), by_flow)]
+    return [breakdown for breakdown in breakdowns if breakdown[-1]]
 
 
 def _figures_by(choices: Sequence[tuple[str, Any]], runs: list[tuple[str, Run]]) -> list[tuple[str, Figures]]:

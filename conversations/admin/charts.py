@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from compression import analytics
 from compression.analytics import ANOTHER_MODEL, OTHER, Run, percentile
 from compression.core.extractive.summariser import Extractive
@@ -15,19 +19,20 @@ from compression.models import Compaction
 from conversations.analytics.charts import Chart, Series, labelled
 from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tallies, Tally, grouped, total
+from conversations.runtime.amounts import amount, localized
 
 Trigger = Compaction.Trigger
 MAX_REASONS = 8
-LEVELS = ((0.5, "half within"), (0.95, "95 % within"), (0.99, "99 % within"))
+LEVELS = ((0.5, gettext_noop("half within")), (0.95, gettext_noop("95 % within")), (0.99, gettext_noop("99 % within")))
 TRIGGERS = (
-    ("by itself", (Trigger.AUTO, Trigger.AHEAD)),
-    ("asked for", (Trigger.MANUAL, Trigger.API)),
-    ("emergency", (Trigger.EMERGENCY,)),
+    (gettext_noop("by itself"), (Trigger.AUTO, Trigger.AHEAD)),
+    (gettext_noop("asked for"), (Trigger.MANUAL, Trigger.API)),
+    (gettext_noop("emergency"), (Trigger.EMERGENCY,)),
 )
 SUBSTITUTES = (
-    (ANOTHER_MODEL, "another model"),
-    (Extractive.name, "selected from the text"),
-    (Truncation.name, "a note in its place"),
+    (ANOTHER_MODEL, gettext_noop("another model")),
+    (Extractive.name, gettext_noop("selected from the text")),
+    (Truncation.name, gettext_noop("a note in its place")),
 )
 """The summarisers that replace the first choice, with their labels."""
 
@@ -40,7 +45,7 @@ class Board:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"{day:%b} {day.day}" for day in self.days.dates)
+        return tuple(date_format(day, _("M j")) for day in self.days.dates)
 
     def tallies(self, name: str, of: Tallies, value: Callable[[Tally], float]) -> Series:
         """A value of each day's requests, 0 on days without requests."""
@@ -58,7 +63,7 @@ class Board:
                 times_by_day[day].append(ms)
         ordered = [sorted(day_times) for day_times in times_by_day.values()]
         return tuple(
-            Series(name, tuple(percentile(day_times, share) for day_times in ordered)) for share, name in LEVELS
+            Series(_(name), tuple(percentile(day_times, share) for day_times in ordered)) for share, name in LEVELS
         )
 
 
@@ -68,57 +73,57 @@ def of_requests(overview: Overview, days: Days) -> list[Chart]:
     labels = board.labels
     return [
         Chart(
-            "Tokens saved",
+            _("Tokens saved"),
             "tokens",
             labels,
             (
-                board.tallies("replies", overview.replies, lambda tally: tally.saved),
-                board.tallies("gateway", overview.calls, lambda tally: tally.saved),
+                board.tallies(_("replies"), overview.replies, lambda tally: tally.saved),
+                board.tallies(_("gateway"), overview.calls, lambda tally: tally.saved),
             ),
-            note="What requests would have held without compaction, less what they held.",
+            note=_("What requests would have held without compaction, less what they held."),
         ),
         Chart(
-            "Money saved",
+            _("Money saved"),
             "usd",
             labels,
             (
-                board.tallies("saved on prompts", overview.answers, lambda tally: float(tally.worth)),
-                board.tallies("paid for summaries", overview.paid, lambda tally: -float(tally.cost)),
+                board.tallies(_("saved on prompts"), overview.answers, lambda tally: float(tally.worth)),
+                board.tallies(_("paid for summaries"), overview.paid, lambda tally: -float(tally.cost)),
             ),
             note=_savings_note(overview),
         ),
         Chart(
-            "Tokens of requests",
+            _("Tokens of requests"),
             "tokens",
             labels,
             (
-                board.tallies("prompt", overview.requests, lambda tally: tally.prompt - tally.cached),
-                board.tallies("prompt, cached", overview.requests, lambda tally: tally.cached),
-                board.tallies("answer", overview.requests, lambda tally: tally.completion),
+                board.tallies(_("prompt"), overview.requests, lambda tally: tally.prompt - tally.cached),
+                board.tallies(_("prompt, cached"), overview.requests, lambda tally: tally.cached),
+                board.tallies(_("answer"), overview.requests, lambda tally: tally.completion),
             ),
-            note="As the providers report them, requests for summaries included.",
+            note=_("As the providers report them, requests for summaries included."),
         ),
         Chart(
-            "Time of a reply",
+            _("Time of a reply"),
             "ms",
             labels,
             board.percentiles([(wait.day, wait.ms) for wait in overview.waits]),
             "lines",
-            note="From the question to the end of its reply.",
+            note=_("From the question to the end of its reply."),
         ),
         Chart(
-            "Time to the first words",
+            _("Time to the first words"),
             "ms",
             labels,
             board.percentiles([(wait.day, wait.first_ms) for wait in overview.waits]),
             "lines",
-            note="From the question to the first words of its reply.",
+            note=_("From the question to the first words of its reply."),
         ),
         _ranked(
-            "Why requests failed",
-            ("replies", _reasons(overview.replies)),
-            ("gateway", _reasons(overview.calls)),
-            note="Replies and calls of the gateway that ended with an error.",
+            _("Why requests failed"),
+            (_("replies"), _reasons(overview.replies)),
+            (_("gateway"), _reasons(overview.calls)),
+            note=_("Replies and calls of the gateway that ended with an error."),
         ),
     ]
 
@@ -132,57 +137,64 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
     stood_in = analytics.substitutes(runs)
     return [
         Chart(
-            "Compactions",
+            _("Compactions"),
             "count",
             labels,
             tuple(
-                board.runs(name, runs, lambda of, among=among: sum(run.trigger in among for run in of))  # type: ignore[misc]
+                board.runs(_(name), runs, lambda of, among=among: sum(run.trigger in among for run in of))  # type: ignore[misc]
                 for name, among in TRIGGERS
             ),
-            note=f"{len(done):,} of {len(runs):,} were put in force.",
+            note=_("%(kept)s of %(found)s were put in force.")
+            % {"kept": amount(len(done)), "found": amount(len(runs))},
         ),
         Chart(
-            "Reduction",
+            _("Reduction"),
             "percent",
             labels,
-            tuple(board.runs(name, done, _reduction(share)) for share, name in REDUCTIONS),
+            tuple(board.runs(_(name), done, _reduction(share)) for share, name in REDUCTIONS),
             "lines",
-            note="How much shorter a summary is than what it stands for.",
+            note=_("How much shorter a summary is than what it stands for."),
         ),
         Chart(
-            "Facts kept",
+            _("Facts kept"),
             "percent",
             labels,
-            (board.runs("kept", done, _kept_percent), board.runs("without repair", done, _kept_percent_without_repair)),
+            (
+                board.runs(_("kept"), done, _kept_percent),
+                board.runs(_("without repair"), done, _kept_percent_without_repair),
+            ),
             "lines",
-            note="Of the facts that were looked for. What a summary lacked is put back: without, there would be fewer.",
+            note=_(
+                "Of the facts that were looked for. What a summary lacked is put back: without, there would be fewer."
+            ),
         ),
         Chart(
-            "Time of a compaction",
+            _("Time of a compaction"),
             "ms",
             labels,
             board.percentiles([(run.day, run.ms) for run in done]),
             "lines",
-            note="From its claim to its end; nobody waits for those that are prepared ahead.",
+            note=_("From its claim to its end; nobody waits for those that are prepared ahead."),
         ),
         _ranked(
-            "Why summaries failed",
-            ("another stepped in", passed),
-            ("nothing was compacted", failed),
-            note="What summarisers failed for, and compactions altogether.",
+            _("Why summaries failed"),
+            (_("another stepped in"), passed),
+            (_("nothing was compacted"), failed),
+            note=_("What summarisers failed for, and compactions altogether."),
         ),
         Chart(
-            "Who stepped in",
+            _("Who stepped in"),
             "count",
-            tuple(name for _, name in SUBSTITUTES),
-            (Series("compactions", tuple(stood_in[key] for key, _ in SUBSTITUTES)),),
+            tuple(_(name) for _key, name in SUBSTITUTES),
+            (Series(_("compactions"), tuple(stood_in[key] for key, _name in SUBSTITUTES)),),
             "ranks",
-            note=f"{_share(stood_in.total(), len(done))} of what was put in force was not written by the first choice.",
+            note=_("%(share)s of what was put in force was not written by the first choice.")
+            % {"share": _share(stood_in.total(), len(done))},
         ),
     ]
 
 
-REDUCTIONS = ((0.1, "a tenth below"), (0.5, "median"), (0.9, "a tenth above"))
+REDUCTIONS = ((0.1, gettext_noop("a tenth below")), (0.5, gettext_noop("median")), (0.9, gettext_noop("a tenth above")))
 
 
 def _reduction(share: float) -> Callable[[list[Run]], float | None]:
@@ -210,28 +222,37 @@ def _reasons(of: Tallies) -> Counter[str]:
 
 def _ranked(title: str, *columns: tuple[str, Counter[str]], note: str) -> Chart:
     """A ranking of the MAX_REASONS most common reasons; the others share one row."""
-    named = [Counter({reason.replace("_", " "): number for reason, number in column.items()}) for _, column in columns]
-    order = [reason for reason, _ in sum(named, Counter()).most_common() if reason != OTHER]
+    named = [Counter({_reason(code): number for code, number in column.items()}) for _name, column in columns]
+    other = _reason(OTHER)
+    order = [reason for reason, _number in sum(named, Counter()).most_common() if reason != other]
     shown = order[:MAX_REASONS]
     for column in named:
         rest = sum(number for reason, number in column.items() if reason not in shown)
-        column[OTHER] = rest
-    labels = (*shown, *([OTHER] if any(column[OTHER] for column in named) else []))
+        column[other] = rest
+    labels = (*shown, *([other] if any(column[other] for column in named) else []))
     series = tuple(
-        Series(name, tuple(column[label] for label in labels)) for (name, _), column in zip(columns, named, strict=True)
+        Series(name, tuple(column[label] for label in labels))
+        for (name, _column), column in zip(columns, named, strict=True)
     )
     return Chart(title, "count", labels, series, "ranks", note)
+
+
+def _reason(code: str) -> str:
+    """An error code in words."""
+    return _(code.replace("_", " "))
 
 
 def _savings_note(overview: Overview) -> str:
     tallies = total(overview.answers.values())
     paid = total(overview.paid.values())
     net = float(tallies.worth - paid.cost)
-    note = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {labelled(net, 'usd')}."
+    note = _("Saved tokens at what each request paid for its prompt, less what summaries cost: %(money)s.")
+    note %= {"money": labelled(net, "usd")}
     if tallies.saved_unpriced:
-        note += f" The worth of {tallies.saved_unpriced:,} saved tokens is not known: their models have no prices."
+        unpriced = _("The worth of %(tokens)s saved tokens is not known: their models have no prices.")
+        note += " " + unpriced % {"tokens": amount(tallies.saved_unpriced)}
     return note
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "Nothing"
+    return localized(f"{100 * part / whole:.1f} %") if whole else _("Nothing")

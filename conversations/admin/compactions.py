@@ -7,6 +7,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.admin.base import ReadOnlyAdmin, linked
@@ -43,33 +45,47 @@ class CompactionAdmin(ReadOnlyAdmin):
         "parts_done",
     ]
 
-    @admin.display(description="conversation of", ordering="conversation")
+    @admin.display(description=_("conversation of"), ordering="conversation")
     def of(self, row: Compaction) -> str:
         """A link to the conversation; for an executor's compaction, to the agent's conversation."""
         return linked(row.conversation.parent or row.conversation)
 
-    @admin.display(description="progress")
+    @admin.display(description=_("progress"))
     def progress(self, row: Compaction) -> str:
         """The stage, progress and estimated time left of a running compaction; "" for any other."""
         if not row.is_active:
             return ""
         eta = eta_seconds(row)
-        part = f"part {min(row.parts_done + 1, row.parts)} of {row.parts}" if row.parts > 1 else ""
-        parts = [stage(row.stage), part, f"{row.percent} %", f"about {duration(eta)} left" if eta else ""]
+        figures = {"part": min(row.parts_done + 1, row.parts), "parts": row.parts}
+        part = gettext("part %(part)s of %(parts)s") % figures if row.parts > 1 else ""
+        parts = [
+            stage(row.stage),
+            part,
+            f"{row.percent} %",
+            gettext("about %(time)s left") % {"time": duration(eta)} if eta else "",
+        ]
         return ", ".join(part for part in parts if part)
 
-    @admin.display(description="facts kept")
+    @admin.display(description=_("tokens before"))
+    def before(self, row: Compaction) -> int | None:
+        return row.before
+
+    @admin.display(description=_("tokens after"))
+    def after(self, row: Compaction) -> int | None:
+        return row.after
+
+    @admin.display(description=_("facts kept"))
     def facts(self, row: Compaction) -> str:
         """The facts of its messages that the next request had once it was compacted; "" where none were found."""
-        return f"{row.facts_kept} of {row.facts_found}" if row.facts_found else ""
+        return _part(row.facts_kept, row.facts_found) if row.facts_found else ""
 
-    @admin.display(description="facts kept now")
+    @admin.display(description=_("facts kept now"))
     def facts_now(self, row: Compaction) -> str:
         """The facts of its messages that the next request has now."""
         counted = facts_kept_of(row.conversation, [row]).get(row.pk)
-        return f"{counted.now} of {counted.found}" if counted else ""
+        return _part(counted.now, counted.found) if counted else ""
 
-    @admin.display(description="statements")
+    @admin.display(description=_("statements"))
     def statements(self, row: Compaction) -> str:
         """The statements of its summary, and those of them that no message supports."""
         return statements(citations_of([row]).get(row.pk))
@@ -98,6 +114,10 @@ class CompactionAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
+def _part(kept: int, found: int) -> str:
+    return gettext("%(kept)s of %(found)s") % {"kept": kept, "found": found}
+
+
 def sources_of(row: Compaction) -> QuerySet[Message]:
     """The messages that the compaction's summary covers, from the first to the last."""
     if row.first_message is None or row.last_message is None:
@@ -119,7 +139,7 @@ class CheckpointAdmin(ReadOnlyAdmin):
     search_fields = ["conversation__title", "summary"]
     readonly_fields = ["statements"]
 
-    @admin.display(description="statements")
+    @admin.display(description=_("statements"))
     def statements(self, row: Checkpoint) -> str:
         """The statements of the summary, and those of them that no message supports."""
         return statements(citations_of_checkpoint(row))

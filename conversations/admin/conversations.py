@@ -13,8 +13,11 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
 
 from compression.core.values import Steering
 from compression.models import Compaction
@@ -88,53 +91,54 @@ class ConversationAdmin(admin.ModelAdmin):
         count = Subquery(rows.annotate(count=Count("pk")).values("count"))
         return super().get_queryset(request).annotate(message_count=Coalesce(count, 0))
 
-    @admin.display(description="messages", ordering="message_count")
+    @admin.display(description=_("messages"), ordering="message_count")
     def message_count(self, conversation: Any) -> int:
         return int(conversation.message_count)
 
-    @admin.display(description="what the model saw")
+    @admin.display(description=_("what the model saw"))
     def last_request(self, conversation: Conversation) -> str:
         """A link to the latest recorded request, whose page links to all others."""
         reply = replay.noted_replies(conversation).order_by("-created_at").first()
         if reply is None:
             return "-"
         address = reverse("request", args=[conversation.pk, reply.pk])
-        return format_html('<a href="{}">The request of {}</a>', address, f"{reply.created_at:%Y-%m-%d %H:%M}")
+        return format_html('<a href="{}">{}</a>', address, date_format(reply.created_at, "Y-m-d H:i"))
 
-    @admin.display(description="ledger")
+    @admin.display(description=_("ledger"))
     def ledger(self, conversation: Conversation) -> str:
         """The latest entries with their states, read-only; the field `rules` has those in force."""
         rows = conversation.ledger.filter(is_withdrawn=False)[:ENTRIES_SHOWN]
         lines = [(row.get_state_display(), row.get_kind_display(), f"{row.said_at:%Y-%m-%d}", row.text) for row in rows]
-        return format_html_join(mark_safe("<br>"), "<b>{}</b> {} of {}: {}", lines) or "-"
+        return format_html_join(mark_safe("<br>"), "<b>{}</b> {}, {}: {}", lines) or "-"
 
-    @admin.display(description="works for")
+    @admin.display(description=_("works for"))
     def works_for(self, conversation: Conversation) -> str:
         return linked(conversation.parent) if conversation.parent else "-"
 
-    @admin.display(description="runs of its executors")
+    @admin.display(description=_("runs of its executors"))
     def runs(self, conversation: Conversation) -> str:
         """Links to the runs of an agent's executors, or to an executor's own run."""
         rows = AgentRun.objects.filter(Q(conversation=conversation) | Q(thread=conversation)).order_by("-created_at")
         pages = [(reverse("admin:conversations_agentrun_change", args=[run.pk]), run) for run in rows[:RUNS_SHOWN]]
         return format_html_join(mark_safe("<br>"), '<a href="{}">{}</a>', pages) or "-"
 
-    @admin.display(description="compressed", boolean=True, ordering="compressed_at")
+    @admin.display(description=_("compressed"), boolean=True, ordering="compressed_at")
     def is_compressed(self, conversation: Conversation) -> bool:
         return conversation.is_compressed
 
-    @admin.action(description="Compact now", permissions=["change"])
+    @admin.action(description=_("Compact now"), permissions=["change"])
     def compact_now(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
         compact = partial(compaction.request, trigger=Compaction.Trigger.MANUAL, steering=Steering(quality="standard"))
-        self._act_on_each(request, conversations, "is being compacted.", compact)
+        self._act_on_each(request, conversations, gettext_noop("%(chat)s is being compacted."), compact)
 
-    @admin.action(description="Undo the last compaction", permissions=["change"])
+    @admin.action(description=_("Undo the last compaction"), permissions=["change"])
     def undo_last(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
-        self._act_on_each(request, conversations, "is as it was before its last compaction.", compaction.rollback)
+        done = gettext_noop("%(chat)s is as it was before its last compaction.")
+        self._act_on_each(request, conversations, done, compaction.rollback)
 
-    @admin.action(description="Clear: send every message as it is", permissions=["change"])
+    @admin.action(description=_("Clear: send every message as it is"), permissions=["change"])
     def clear(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
-        self._act_on_each(request, conversations, "is not compacted any more.", snapshots.clear)
+        self._act_on_each(request, conversations, gettext_noop("%(chat)s is not compacted any more."), snapshots.clear)
 
     def _act_on_each(
         self, request: HttpRequest, rows: QuerySet[Conversation], done: str, act: Callable[[Conversation], Any]
@@ -145,7 +149,7 @@ class ConversationAdmin(admin.ModelAdmin):
             except Refused as refusal:
                 self.message_user(request, f"{row}: {refusal.message}", messages.ERROR)
             else:
-                self.message_user(request, f"{row} {done}", messages.SUCCESS)
+                self.message_user(request, gettext(done) % {"chat": row}, messages.SUCCESS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 from django.views.decorators.http import require_GET
 
 from compression.analytics import Figures, figures
@@ -22,6 +24,7 @@ from conversations.analytics import site
 from conversations.analytics.totals import Tally, grouped, total
 from conversations.llm.profiles import enabled
 from conversations.models import Conversation, ModelProfile, ToolServer
+from conversations.runtime.amounts import amount, localized
 from conversations.templatetags.sections import may_view
 
 PERIOD = 30
@@ -30,7 +33,12 @@ SHOWN = 12
 LOW_PERCENT = 90
 """A compaction that keeps a smaller share of the facts is shown in another colour."""
 WEEK = timedelta(days=7)
-FILTERS = {"": "All", "low": f"Below {LOW_PERCENT} % of facts", "undone": "Undone", "failed": "Failed"}
+FILTERS = {
+    "": gettext_noop("All"),
+    "low": gettext_noop("Below %(percent)s % of facts"),
+    "undone": gettext_noop("Undone"),
+    "failed": gettext_noop("Failed"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ class Tile:
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
     tiles = [tile() for model, tile in TILES.items() if may_view(request, model)]
-    context = {**admin.site.each_context(request), "title": "Overview", "tiles": tiles}
+    context = {**admin.site.each_context(request), "title": _("Overview"), "tiles": tiles}
     if may_view(request, "compression.Compaction"):
         tile, quality = _analytics(datetime.now(UTC).date())
         show = request.GET.get("show", "")
@@ -69,7 +77,7 @@ def overview(request: HttpRequest) -> HttpResponse:
             "tiles": [*tiles, tile],
             "quality": quality,
             "period": PERIOD,
-            "filters": [(name, f"?{urlencode({'show': value})}", value == show) for value, name in FILTERS.items()],
+            "filters": [(_named(value), f"?{urlencode({'show': value})}", value == show) for value in FILTERS],
             "compactions": _latest(show).annotate(low=F("facts_found") * LOW_PERCENT / 100)[:SHOWN],
         }
     return render(request, "admin/overview.html", context)
@@ -78,7 +86,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @require_GET
 def site_page(request: HttpRequest) -> HttpResponse:
     """Every table of the site that the person may see: the index of Django's administration."""
-    return admin.site.index(request, {"title": "Site"})
+    return admin.site.index(request, {"title": _("Site")})
 
 
 def _latest(show: str) -> QuerySet[Compaction]:
@@ -95,34 +103,45 @@ def _latest(show: str) -> QuerySet[Compaction]:
     }[show]
 
 
+def _named(show: str) -> str:
+    return _(FILTERS[show]).replace("%(percent)s", str(LOW_PERCENT))
+
+
 def _people() -> Tile:
     people = get_user_model().objects.filter(is_active=True).count()
     week = Conversation.objects.filter(updated_at__gte=timezone.now() - WEEK)
     active = week.order_by().values("owner").distinct().count()
-    return Tile("People", "people", reverse("admin:auth_user_changelist"), people, f"{active:,} active this week")
+    return Tile(_("People"), "people", reverse("admin:auth_user_changelist"), people, _active(active))
+
+
+def _active(number: int) -> str:
+    return _("%(number)s active this week") % {"number": amount(number)}
 
 
 def _models() -> Tile:
     rows = list(enabled().values_list("is_local", "role"))
     local, chats = sum(is_local for is_local, _ in rows), sum(role == ModelProfile.Role.CHAT for _, role in rows)
     address = reverse("admin:conversations_modelprofile_changelist")
-    return Tile("Models", "models", address, len(rows), f"{chats:,} for chats, {local:,} local")
+    words = _("%(chats)s for chats, %(local)s local") % {"chats": amount(chats), "local": amount(local)}
+    return Tile(_("Models"), "models", address, len(rows), words)
 
 
 def _tools() -> Tile:
     servers = list(ToolServer.objects.values_list("enabled", "allowed"))
     allowed = sum(len(names) for is_enabled, names in servers if is_enabled)
     off = sum(not is_enabled for is_enabled, _ in servers)
-    words = f"from {len(servers) - off:,} server{'' if len(servers) - off == 1 else 's'}"
+    number = len(servers) - off
+    words = ngettext("from %(number)s server", "from %(number)s servers", number) % {"number": amount(number)}
+    words += _(", %(number)s switched off") % {"number": amount(off)} if off else ""
     address = reverse("admin:conversations_toolserver_changelist")
-    return Tile("Tools", "tools", address, allowed, f"{words}, {off:,} switched off" if off else words)
+    return Tile(_("Tools"), "tools", address, allowed, words)
 
 
 def _conversations() -> Tile:
     rows = Conversation.objects.filter(parent=None)
     week = rows.filter(updated_at__gte=timezone.now() - WEEK).count()
     address = reverse("admin:conversations_conversation_changelist")
-    return Tile("Conversations", "conversations", address, rows.count(), f"{week:,} active this week")
+    return Tile(_("Conversations"), "conversations", address, rows.count(), _active(week))
 
 
 def _analytics(today: date) -> tuple[Tile, Figures]:
@@ -134,9 +153,10 @@ def _analytics(today: date) -> tuple[Tile, Figures]:
     saved = [max(0, by_day.get(day, Tally()).saved) for day in days.dates]
     most = max(saved) or 1
     net = answers.worth - paid.cost
-    words = f"tokens saved in {PERIOD} days" + (f", ${net:,.2f} net" if answers.worth else "")
+    words = _("tokens saved in %(days)s days") % {"days": PERIOD}
+    words += _(", %(money)s net") % {"money": localized(f"${net:,.2f}")} if answers.worth else ""
     bars = tuple(Bar(round(100 * one / most)) for one in saved)
-    tile = Tile("Analytics", "analytics", reverse("analytics"), answers.saved, words, bars)
+    tile = Tile(_("Analytics"), "analytics", reverse("analytics"), answers.saved, words, bars)
     return tile, figures(everything.runs)
 
 

@@ -19,10 +19,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from conversations.llm import window_words, windows
 from conversations.llm.connection_test import ConnectionTest, test_connections
 from conversations.models import ModelProfile
+from conversations.runtime.amounts import amount, localized
 from conversations.templatetags.chat import money, seconds
 
 logger = logging.getLogger(__name__)
@@ -36,46 +39,50 @@ MAX_NAMED = 12
 NOT_NEGATIVE = {"price_input", "price_cached", "price_output", "parameters_billion"}
 LEARNED = ("window", "chat_template")
 """Fields that are learned in the background too, while a form is open."""
-SET_AGAIN = "From the environment: at each start its variables set this again, and the role, and that it is enabled."
+SET_AGAIN = _("From the environment: at each start its variables set this again, and the role, and that it is enabled.")
 
 
 class ModelProfileForm(forms.ModelForm):
     """The form of a model profile. It accepts an API key and never shows one."""
 
     api_key = forms.CharField(
-        label="API key",
+        label=_("API key"),
         required=False,
         max_length=1_000,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Kept encrypted and never shown. Left empty, the key stays as it is.",
+        help_text=_("Kept encrypted and never shown. Left empty, the key stays as it is."),
     )
 
     class Meta:
         model = ModelProfile
         fields = "__all__"  # noqa: DJ007 - the fieldsets name them
         labels = {
-            "base_url": "Base URL",
-            "model_id": "Model id",
-            "window": "Context window",
-            "price_input": "Input",
-            "price_cached": "Cached input",
-            "price_output": "Output",
-            "parameters_billion": "Parameters, in billions",
-            "is_local": "On a server of your own",
-            "silence_seconds": "Give up after so long without an answer",
+            "base_url": _("Base URL"),
+            "model_id": _("Model id"),
+            "window": _("Context window"),
+            "price_input": _("Input"),
+            "price_cached": _("Cached input"),
+            "price_output": _("Output"),
+            "parameters_billion": _("Parameters, in billions"),
+            "is_local": _("On a server of your own"),
+            "silence_seconds": _("Give up after so long without an answer"),
         }
         help_texts = {
-            "name": "As people see it where they choose.",
-            "role": "People choose among those for chat; those for summaries write summaries, where there are any.",
-            "enabled": "Conversations with a model that is disabled go on with the default one: the first for chat.",
-            "provider": "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio.",
-            "base_url": "Empty: the provider's own. Else with its version, as http://127.0.0.1:11434/v1 for Ollama.",
-            "model_id": "As the server calls it. A test of the connection finds out what the server offers.",
-            "window": "In tokens, as its server reads them. Conversations are compacted before they outgrow it.",
-            "max_reply_tokens": "What a reply may take, kept free of the window. Empty: all it can, and 1,000 kept.",
-            "is_local": "Only 85 % of the window is used then: how this server counts tokens is not known exactly.",
-            "price_cached": "Empty: as input.",
-            "parameters_billion": "How far it is trusted after many summaries depends on its size. Empty: not known.",
+            "name": _("As people see it where they choose."),
+            "role": _("People choose among those for chat; those for summaries write summaries, where there are any."),
+            "enabled": _("Conversations with a model that is disabled go on with the default one: the first for chat."),
+            "provider": _(
+                "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio."
+            ),
+            "base_url": _("Empty: the provider's own. Else with its version, as http://127.0.0.1:11434/v1 for Ollama."),
+            "model_id": _("As the server calls it. A test of the connection finds out what the server offers."),
+            "window": _("In tokens, as its server reads them. Conversations are compacted before they outgrow it."),
+            "max_reply_tokens": _("What a reply may take, kept free of the window. Empty: all it can, and 1,000 kept."),
+            "is_local": _("Only 85 % of the window is used then: how this server counts tokens is not known exactly."),
+            "price_cached": _("Empty: as input."),
+            "parameters_billion": _(
+                "How far it is trusted after many summaries depends on its size. Empty: not known."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -116,7 +123,7 @@ class ModelProfileForm(forms.ModelForm):
             return
         kept = str(self.instance.api_key)
         if kept and {"provider", "base_url"} & set(self.changed_data):
-            self.add_error("api_key", "The address is another one: enter the key for it again.")
+            self.add_error("api_key", gettext("The address is another one: enter the key for it again."))
         cleaned["api_key"] = kept
 
 
@@ -132,27 +139,29 @@ class ModelProfileAdmin(admin.ModelAdmin):
     readonly_fields = ["from_environment", "token_correction", "window_known"]
     fieldsets = [
         (None, {"fields": ["name", "role", "enabled", "from_environment"]}),
-        ("Connection", {"fields": ["provider", "base_url", "api_key", "model_id"]}),
-        ("Window", {"fields": ["window", "window_known", "max_reply_tokens", "is_local", "token_correction"]}),
+        (_("Connection"), {"fields": ["provider", "base_url", "api_key", "model_id"]}),
+        (_("Window"), {"fields": ["window", "window_known", "max_reply_tokens", "is_local", "token_correction"]}),
         (
-            "Prices",
+            _("Prices"),
             {
                 "fields": [("price_input", "price_cached", "price_output")],
-                "description": "In US dollars for a million tokens. Without them, costs are not known.",
+                "description": _("In US dollars for a million tokens. Without them, costs are not known."),
             },
         ),
-        ("Thinking", {"fields": ["effort", "silence_seconds"]}),
-        ("Abilities", {"fields": ["sees_images", "calls_tools", "chat_template", "parameters_billion"]}),
+        (_("Thinking"), {"fields": ["effort", "silence_seconds"]}),
+        (_("Abilities"), {"fields": ["sees_images", "calls_tools", "chat_template", "parameters_billion"]}),
     ]
 
-    @admin.display(description="Context window", ordering="window")
+    @admin.display(description=_("Context window"), ordering="window")
     def window_with_source(self, profile: ModelProfile) -> SafeString:
-        return format_html("{}<br><small>{}</small>", f"{profile.window:,}", profile.get_window_source_display())
+        return format_html("{}<br><small>{}</small>", amount(profile.window), profile.get_window_source_display())
 
-    @admin.display(description="Known")
+    @admin.display(description=_("Known"))
     def window_known(self, profile: ModelProfile) -> str:
         if profile.pk is None:
-            return "Asked of the server, if it is one of your own; a window that you change here is set by hand."
+            return gettext(
+                "The server is asked, if it is one of your own. A window that you change here is set by hand."
+            )
         return window_words.how_known(profile)
 
     def save_model(self, request: HttpRequest, obj: ModelProfile, form: forms.ModelForm, change: bool) -> None:
@@ -170,14 +179,16 @@ class ModelProfileAdmin(admin.ModelAdmin):
         if obj.enabled and "_test" not in request.POST:
             windows.ask_later(obj)
 
-    @admin.action(description="Test the connection", permissions=["change"])
+    @admin.action(description=_("Test the connection"), permissions=["change"])
     def test_connection(self, request: HttpRequest, profiles: QuerySet[ModelProfile]) -> None:
         self._test(request, list(profiles[:MAX_TESTED_AT_ONCE]))
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelProfile | None = None) -> Any:
         note = {"description": SET_AGAIN} if obj and obj.from_environment else {}
         fieldsets = super().get_fieldsets(request, obj)
-        return [(name, {**options, **note} if name == "Connection" else options) for name, options in fieldsets]
+        return [
+            (name, {**options, **note} if "base_url" in options["fields"] else options) for name, options in fieldsets
+        ]
 
     def response_add(self, request: HttpRequest, obj: ModelProfile, *args: Any) -> HttpResponse:
         return self._to_test(request, obj) or super().response_add(request, obj, *args)
@@ -214,11 +225,14 @@ def connection_notice(trial: ConnectionTest) -> SafeString:
     if trial.fault:
         fault = trial.fault.removeprefix(name) if trial.fault.startswith(name) else f": {trial.fault}"
         return format_html("<b>{}</b>{}{}", name, fault, _offered_sentence(trial))
-    answer = f": “{trial.words}”" if trial.words else ", but spent all the tokens of this test on thoughts."
-    answered = format_html("<b>{}</b> answered in {}{}", name, seconds(trial.ms), answer)
+    if trial.words:
+        answered = gettext("answered in %(time)s: “%(words)s”")
+    else:
+        answered = gettext("answered in %(time)s, but spent all the tokens of this test on thoughts.")
     return format_html(
-        "{} {} {}{} {}",
-        answered,
+        "<b>{}</b> {} {} {}{} {}",
+        name,
+        answered % {"time": seconds(trial.ms), "words": trial.words},
         _tokens_sentence(trial),
         _price_sentence(trial),
         _template_sentence(trial),
@@ -228,24 +242,37 @@ def connection_notice(trial: ConnectionTest) -> SafeString:
 
 def _tokens_sentence(trial: ConnectionTest) -> str:
     window, spent = trial.profile.usable_window, trial.spent
-    report = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
-    ours = f"{trial.estimated}, corrected (× {window.correction:g}) {window.corrected(trial.estimated)}"
-    return f"{report}; our count is {ours}."
+    figures = {
+        "prompt": amount(spent.prompt) if spent else "",
+        "completion": amount(spent.completion) if spent else "",
+        "ours": amount(trial.estimated),
+        "factor": localized(f"{window.correction:g}"),
+        "corrected": amount(window.corrected(trial.estimated)),
+    }
+    reported = gettext(
+        "%(prompt)s tokens in and %(completion)s out, it reports; our count is %(ours)s, corrected (× %(factor)s) "
+        "%(corrected)s."
+    )
+    silent = gettext("It reports no tokens; our count is %(ours)s, corrected (× %(factor)s) %(corrected)s.")
+    return (reported if spent else silent) % figures
 
 
 def _window_sentence(trial: ConnectionTest) -> str:
-    return f"Window: {trial.profile.window:,} tokens. {window_words.how_known(trial.profile)}"
+    window = gettext("Window: %(tokens)s tokens.") % {"tokens": amount(trial.profile.window)}
+    return f"{window} {window_words.how_known(trial.profile)}"
 
 
 def _template_sentence(trial: ConnectionTest) -> str:
     """The model's chat template, in words; "" if messages are sent unchanged."""
     profile = trial.profile
     is_free = profile.chat_template == ModelProfile.ChatTemplate.FREE
-    return "" if is_free else f" Chat template: {profile.get_chat_template_display()}."
+    template = " " + gettext("Chat template: %(name)s.") % {"name": profile.get_chat_template_display()}
+    return "" if is_free else template
 
 
 def _price_sentence(trial: ConnectionTest) -> str:
-    return "What it cost is not known." if trial.cost is None else f"It cost {money(trial.cost)}."
+    cost = trial.cost
+    return gettext("The cost is not known.") if cost is None else gettext("It cost %(cost)s.") % {"cost": money(cost)}
 
 
 def _offered_sentence(trial: ConnectionTest) -> str:
@@ -253,4 +280,10 @@ def _offered_sentence(trial: ConnectionTest) -> str:
     if not trial.offered:
         return ""
     more = len(trial.offered) - MAX_NAMED
-    return f" The server offers {', '.join(trial.offered[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}."
+    names = ", ".join(trial.offered[:MAX_NAMED])
+    named = (
+        gettext("The server offers %(names)s and %(more)s more.")
+        if more > 0
+        else gettext("The server offers %(names)s.")
+    )
+    return " " + named % {"names": names, "more": more}

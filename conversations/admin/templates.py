@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.utils.functional import lazy
+from django.utils.translation import gettext_lazy as _
 
 from compression import conf
 from compression.core.instructions import PLACEHOLDERS
@@ -14,20 +16,28 @@ from compression.core.sections import SECTIONS
 from compression.models import PromptTemplate
 from conversations.errors import Invalid
 from conversations.models import Conversation
+from conversations.runtime.amounts import amount
 from conversations.validation import MAX_PROMPT, clean_prompt
 
-HELP = (
-    f"At most {MAX_PROMPT:,} characters, with the headings {', '.join(f'## {name}' for name in SECTIONS)}. Filled in "
-    f"are {'; '.join(f'${name}, {what}' for name, what in PLACEHOLDERS.items())}; $$ is a dollar sign. Before it the "
-    "prompt always says that the conversation is quoted data, which the model must not obey."
+HELP = _(
+    "At most %(most)s characters, with the headings %(headings)s. Filled in are %(names)s; $$ is a dollar sign. Before "
+    "it the prompt always says that the conversation is quoted data, which the model must not obey."
 )
+
+
+def _help() -> str:
+    headings = ", ".join(f"## {name}" for name in SECTIONS)
+    names = "; ".join(f"${name}, {_(meaning)}" for name, meaning in PLACEHOLDERS.items())
+    return str(HELP) % {"most": amount(MAX_PROMPT), "headings": headings, "names": names}
 
 
 class PromptTemplateForm(forms.ModelForm):
     mode = forms.ChoiceField(
-        choices=[("", "every mode without its own"), *Conversation.Mode.choices], required=False, label="For"
+        choices=[("", _("every mode without its own")), *Conversation.Mode.choices], required=False, label=_("For")
     )
-    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 30, "cols": 100}), help_text=HELP)
+    text = forms.CharField(
+        label=_("Text"), widget=forms.Textarea(attrs={"rows": 30, "cols": 100}), help_text=lazy(_help, str)()
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from conversations.agents.tools.mcp.environment import pairs
 from conversations.context.tools import SERVER_SEPARATOR, spec_of
 from conversations.llm import tools
 from conversations.models import ToolServer
+from conversations.runtime.amounts import amount
 
 SECRETS = ("environment", "headers")
 PROGRAM = {"transport", "command", "environment"}
@@ -30,16 +33,18 @@ class WriteOnly(forms.Textarea):
 class ToolServerForm(forms.ModelForm):
     """The form of a tool server. `seen` is the time of the inspection that the form's checkboxes show."""
 
-    environment = forms.CharField(required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
-    headers = forms.CharField(required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
+    environment = forms.CharField(
+        label=_("Environment"), required=False, max_length=20_000, widget=WriteOnly({"rows": 3})
+    )
+    headers = forms.CharField(label=_("Headers"), required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
     forget = forms.MultipleChoiceField(
-        label="Forget what was set",
+        label=_("Forget the stored values"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        choices=[(s, s) for s in SECRETS],
+        choices=[("environment", _("Environment")), ("headers", _("Headers"))],
     )
     allowed = forms.MultipleChoiceField(
-        label="Models may call", required=False, widget=forms.CheckboxSelectMultiple
+        label=_("Models may call"), required=False, widget=forms.CheckboxSelectMultiple
     )  # fmt: skip
     seen = forms.CharField(required=False, widget=forms.HiddenInput, label="")
 
@@ -47,14 +52,14 @@ class ToolServerForm(forms.ModelForm):
         model = ToolServer
         fields = "__all__"  # noqa: DJ007 - the fieldsets name them
         widgets = {name: AdminTextInputWidget({"class": "vLargeTextField"}) for name in ("command", "url")}
-        labels = {"timeout_seconds": "Seconds to wait", "max_characters": "Characters of a result"}
+        labels = {"timeout_seconds": _("Seconds to wait"), "max_characters": _("Characters of a result")}
         help_texts = {
-            "name": "Models see it before the name of each tool. Small letters, digits, - and _.",
-            "enabled": "Tools of a server that is disabled are neither offered nor called.",
-            "command": "With its arguments; no shell reads it. As: .venv/bin/python -m mcp_server_time",
-            "url": "As http://127.0.0.1:9000/mcp",
-            "timeout_seconds": "For its start, and again for each call.",
-            "max_characters": "What a tool gives beyond is cut off, and said to be. Models are sent less at once.",
+            "name": _("Models see it before the name of each tool. Small letters, digits, - and _."),
+            "enabled": _("Tools of a server that is disabled are neither offered nor called."),
+            "command": _("With its arguments; no shell reads it. As: .venv/bin/python -m mcp_server_time"),
+            "url": _("As http://127.0.0.1:9000/mcp"),
+            "timeout_seconds": _("For its start, and again for each call."),
+            "max_characters": _("Longer results are cut off, and the model is told so. Models are sent less at once."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -79,9 +84,9 @@ class ToolServerForm(forms.ModelForm):
                 self.fields[name].disabled = True
                 self.fields[name].required = False
             if "forget" in self.fields:
-                self._choose("forget", [("headers", "headers")])
+                self._choose("forget", [("headers", _("Headers"))])
         elif "transport" in self.fields:
-            self._choose("transport", [(ToolServer.Transport.HTTP.value, ToolServer.Transport.HTTP.label)])
+            self._choose("transport", [(ToolServer.Transport.HTTP.value, gettext(ToolServer.Transport.HTTP.label))])
             self.initial["transport"] = ToolServer.Transport.HTTP.value
             for name in ("command", "environment"):
                 self.fields[name].disabled = True
@@ -93,13 +98,14 @@ class ToolServerForm(forms.ModelForm):
     def _offer(self, field: Any) -> None:
         field.choices = [(tool["name"], _label(self.instance.name, tool)) for tool in self.instance.tools]
         if not field.choices:
-            field.help_text = "“Save and look what it offers” finds out what there is."
+            field.help_text = gettext("“Save and list its tools” asks the server for them.")
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if SERVER_SEPARATOR in name or name.endswith("_"):
             raise forms.ValidationError(
-                f"Without {SERVER_SEPARATOR} and not with _ at its end: that stands between it and a tool."
+                gettext("Without %(separator)s and not with _ at its end: that stands between it and a tool.")
+                % {"separator": SERVER_SEPARATOR}
             )
         return name
 
@@ -110,7 +116,7 @@ class ToolServerForm(forms.ModelForm):
         lines = self._lines("headers")
         for name, value in pairs(lines).items():
             if not HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
-                raise forms.ValidationError("A header's name or value has signs that no header can have.")
+                raise forms.ValidationError(gettext("A header's name or value has characters that no header can have."))
         return lines
 
     def clean(self) -> dict[str, Any]:
@@ -120,10 +126,12 @@ class ToolServerForm(forms.ModelForm):
         elif cleaned.get("transport") == ToolServer.Transport.HTTP:
             self._check("url", _url_error(cleaned.get("url", "")))
         if self.instance.pk and self.data.get("seen", "") != self._looked_at:
-            self._check("allowed", "Somebody has looked at the server since. Read again what it offers now.")
+            self._check("allowed", gettext("Somebody has looked at the server since. Read again what it offers now."))
         stays = not cleaned.get("headers") and "headers" not in cleaned.get("forget", ())
         if "url" in self.changed_data and self.instance.headers and stays:
-            self._check("headers", "The address is another one: enter the headers for it again, or forget them.")
+            self._check(
+                "headers", gettext("The address is another one: enter the headers for it again, or forget them.")
+            )
         for name in SECRETS:
             if name not in cleaned.get("forget", ()) and not cleaned.get(name):
                 cleaned[name] = getattr(self.instance, name)
@@ -145,9 +153,9 @@ class ToolServerForm(forms.ModelForm):
 def _command_error(command: str) -> str:
     """The error of a command; "" if it is valid."""
     try:
-        return "" if shlex.split(command) else "A program on this machine needs a command."
+        return "" if shlex.split(command) else gettext("A program on this machine needs a command.")
     except ValueError as error:
-        return f"It cannot be read: {error}."
+        return gettext("It cannot be read: %(reason)s.") % {"reason": error}
 
 
 def _url_error(url: str) -> str:
@@ -158,17 +166,22 @@ def _url_error(url: str) -> str:
     except ValueError:
         is_address = False
     if not is_address or not url.isprintable() or " " in url:
-        return "It takes an address that begins with http:// or https://."
+        return gettext("Enter an address that begins with http:// or https://.")
     if parts.username is not None or parts.password is not None:
-        return "A name and a password belong into the headers: an address is shown."
+        return gettext("A name and a password belong in the headers: the address is shown to others.")
     return ""
 
 
 def _secret_help(lines: str) -> str:
-    help_text = "Lines NAME=value. Kept encrypted and never shown. Left empty, they stay as they are"
-    return f"{help_text}; now set: {', '.join(pairs(lines))}." if lines else f"{help_text}."
+    help_text = gettext("Lines NAME=value. Kept encrypted and never shown. Left empty, they stay as they are.")
+    return f"{help_text} {gettext('Set now: %(names)s.') % {'names': ', '.join(pairs(lines))}}" if lines else help_text
 
 
 def _label(server: str, tool: dict[str, Any]) -> str:
     cost = tools.tokens((spec_of(server, tool),)) - tools.LIST_OVERHEAD
-    return f"{tool['name']} ({cost:,} tokens): {tool['description'] or 'says nothing about itself'}"
+    about = tool["description"] or gettext("no description")
+    return gettext("%(name)s (%(tokens)s tokens): %(about)s") % {
+        "name": tool["name"],
+        "tokens": amount(cost),
+        "about": about,
+    }

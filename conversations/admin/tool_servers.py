@@ -12,9 +12,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.defaultfilters import pluralize
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from conversations.admin.tool_server_form import ToolServerForm
 from conversations.agents.tools.mcp import inspection
@@ -28,7 +29,7 @@ MAX_INSPECTED_AT_ONCE = 10
 """The most servers that one action inspects."""
 MAX_NAMED = 20
 """The most tools named in a message."""
-SUPERUSERS = (
+SUPERUSERS = _(
     "Only superusers set one up. A program on this machine runs with the rights of this site: it is set up by "
     "<code>python manage.py add_stdio_tool</code>, and here it can be looked at, allowed and switched off."
 )
@@ -49,19 +50,20 @@ class ToolServerAdmin(admin.ModelAdmin):
     readonly_fields = ["looked_at"]
     fieldsets = [
         (None, {"fields": ["name", "enabled", "transport"], "description": SUPERUSERS}),
-        ("A program on this machine", {"fields": ["command", "environment"]}),
-        ("An address", {"fields": ["url", "headers"]}),
-        ("Limits", {"fields": ["timeout_seconds", "max_characters"]}),
-        ("Tools", {"fields": ["looked_at", "allowed", "seen"]}),
-        ("Secrets", {"fields": ["forget"], "classes": ["collapse"]}),
+        (_("A program on this machine"), {"fields": ["command", "environment"]}),
+        (_("An address"), {"fields": ["url", "headers"]}),
+        (_("Limits"), {"fields": ["timeout_seconds", "max_characters"]}),
+        (_("Tools"), {"fields": ["looked_at", "allowed", "seen"]}),
+        (_("Secrets"), {"fields": ["forget"], "classes": ["collapse"]}),
     ]
 
-    @admin.display(description="Tools that models may call")
+    @admin.display(description=_("Tools that models may call"))
     def offered(self, server: ToolServer) -> str:
         names = {tool["name"] for tool in server.tools}
-        return f"{len(names & set(server.allowed))} of {len(names)}"
+        kept = len(names & set(server.allowed))
+        return gettext("%(kept)s of %(found)s") % {"kept": kept, "found": len(names)}
 
-    @admin.action(description="Look what they offer", permissions=["change"])
+    @admin.action(description=_("List the tools that they offer"), permissions=["change"])
     def look(self, request: HttpRequest, servers: QuerySet[ToolServer]) -> None:
         self._look(request, list(servers[:MAX_INSPECTED_AT_ONCE]))
 
@@ -110,20 +112,25 @@ class ToolServerAdmin(admin.ModelAdmin):
 
 def inspection_notice(server: ToolServer, seen: Seen) -> SafeString:
     """The result of an inspection, in words."""
-    number = f"{len(seen.names)} tool{pluralize(seen.names)}"
-    parts = [f" offers {number}: {_name_list(seen.names)}." if seen.names else " offers no tool that models can call."]
-    if seen.withdrawn:
-        parts.append(f"Not allowed any more, as their descriptions changed: {_name_list(seen.withdrawn)}.")
-    if seen.gone:
-        parts.append(f"Not there any more: {_name_list(seen.gone)}.")
-    if seen.refused:
-        parts.append(f"Cannot be offered: {_name_list([f'{name} ({why})' for name, why in seen.refused.items()])}.")
-    return format_html("<b>{}</b>{}", server.name, " ".join(parts))
+    number = len(seen.names)
+    offers = ngettext("offers %(number)s tool: %(names)s.", "offers %(number)s tools: %(names)s.", number)
+    if not number:
+        offers = gettext("offers no tool that models can call.")
+    parts = [offers % {"number": number, "names": _name_list(seen.names)}]
+    for words, names in (
+        (gettext("Not allowed any more, as their descriptions changed: %(names)s."), seen.withdrawn),
+        (gettext("Not there any more: %(names)s."), seen.gone),
+        (gettext("Cannot be offered: %(names)s."), [f"{name} ({why})" for name, why in seen.refused.items()]),
+    ):
+        if names:
+            parts.append(words % {"names": _name_list(names)})
+    return format_html("<b>{}</b> {}", server.name, " ".join(parts))
 
 
 def _name_list(names: Sequence[str]) -> str:
     more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    named = ", ".join(names[:MAX_NAMED])
+    return gettext("%(names)s and %(more)s more") % {"names": named, "more": more} if more > 0 else named
 
 
 def _is_superuser(request: HttpRequest) -> bool:

@@ -10,6 +10,7 @@ from math import ceil
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from conversations.analytics.charts import Chart, Value, labelled, short, ticks
 
@@ -43,7 +44,7 @@ def _tip(chart: Chart, label: str, values: Sequence[Value]) -> str:
 def _stacked(chart: Chart) -> list[list[tuple[float, float]]]:
     """For each place, the begin and end of each series' bar: values above 0 stack upwards, others downwards."""
     stacks = []
-    for _, values in chart.places:
+    for _label, values in chart.places:
         up = down = 0.0
         spans = []
         for value in (one or 0 for one in values):
@@ -160,7 +161,7 @@ DRAWN: dict[str, Callable[[Chart], str]] = {"bars": _bars, "lines": _lines, "ran
 def _framed(chart: Chart, content: str, height: float) -> str:
     names = ", ".join(one.name for one in chart.series)
     title = _tag("title", chart.title, id=f"{chart.id}-title")
-    description = f"{names}. The table below it has the same figures."
+    description = _("%(names)s. The table below it has the same figures.") % {"names": names}
     desc = _tag("desc", description, id=f"{chart.id}-desc")
     named = f"{chart.id}-title {chart.id}-desc"
     box = f"0 0 {WIDTH} {_rounded(height)}"

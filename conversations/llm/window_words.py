@@ -16,11 +16,14 @@ Source = ModelProfile.WindowSource
 def how_known(profile: ModelProfile) -> str:
     """How and when the window became known, for administrators; with the window that it replaced."""
     source = Source(profile.window_source)
-    words = f"Asked of {profile.window_server}" if source is Source.ASKED and profile.window_server else source.label
-    if source is not Source.ASKED and profile.window_server:
-        words += f", at most what {profile.window_server} says that the model can read"
-    before = f", in place of {profile.window_replaced:,}" if profile.window_replaced else ""
-    return f"{words[:1].upper()}{words[1:]}{before}{_when(profile)}."
+    words = _(source.label)
+    if source is Source.ASKED and profile.window_server:
+        words = _("asked of %(server)s") % {"server": profile.window_server}
+    elif profile.window_server:
+        words += _(", at most what %(server)s says that the model can read") % {"server": profile.window_server}
+    if profile.window_replaced:
+        words += _(", in place of %(tokens)s") % {"tokens": amount(profile.window_replaced)}
+    return f"{words[:1].upper()}{words[1:]}{_when(profile)}."
 
 
 def window(profile: ModelProfile | None) -> str:

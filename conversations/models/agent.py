@@ -43,7 +43,7 @@ class AgentRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.status}: {self.task[:60]}"
+        return f"{self.get_status_display()}: {self.task[:60]}"
 
     @property
     def is_open(self) -> bool:

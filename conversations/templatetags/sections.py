@@ -9,6 +9,8 @@ from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 register = template.Library()
 
@@ -22,14 +24,19 @@ class Section:
 
 
 SECTIONS = (
-    ("Overview", "overview", "overview", ""),
-    ("People", "people", "admin:auth_user_changelist", "auth.User"),
-    ("Models", "models", "admin:conversations_modelprofile_changelist", "conversations.ModelProfile"),
-    ("Tools", "tools", "admin:conversations_toolserver_changelist", "conversations.ToolServer"),
-    ("Conversations", "conversations", "admin:conversations_conversation_changelist", "conversations.Conversation"),
-    ("Compactions", "compactions", "admin:compression_compaction_changelist", "compression.Compaction"),
-    ("Analytics", "analytics", "analytics", "compression.Compaction"),
-    ("Site", "site", "admin_site", ""),
+    (gettext_noop("Overview"), "overview", "overview", ""),
+    (gettext_noop("People"), "people", "admin:auth_user_changelist", "auth.User"),
+    (gettext_noop("Models"), "models", "admin:conversations_modelprofile_changelist", "conversations.ModelProfile"),
+    (gettext_noop("Tools"), "tools", "admin:conversations_toolserver_changelist", "conversations.ToolServer"),
+    (
+        gettext_noop("Conversations"),
+        "conversations",
+        "admin:conversations_conversation_changelist",
+        "conversations.Conversation",
+    ),
+    (gettext_noop("Compactions"), "compactions", "admin:compression_compaction_changelist", "compression.Compaction"),
+    (gettext_noop("Analytics"), "analytics", "analytics", "compression.Compaction"),
+    (gettext_noop("Site"), "site", "admin_site", ""),
 )
 """The name, the icon and the address of each section, and the model that one must be allowed to view; "": none."""
 
@@ -42,8 +49,8 @@ def may_view(request: HttpRequest, model: str) -> bool:
 @register.filter
 def admin_sections(request: HttpRequest) -> list[Section]:
     """The sections that the person may see. The current one is that of the page, else Site."""
-    allowed = [(name, icon, reverse(address)) for name, icon, address, model in SECTIONS if may_view(request, model)]
+    allowed = [(_(name), icon, reverse(address)) for name, icon, address, model in SECTIONS if may_view(request, model)]
     overview, rest, path = reverse("overview"), reverse("admin_site"), request.path
-    here = next((address for _, _, address in allowed if address != overview and path.startswith(address)), rest)
+    here = next((address for *_rest, address in allowed if address != overview and path.startswith(address)), rest)
     here = overview if path == overview else here
     return [Section(name, icon, address, address == here) for name, icon, address in allowed]

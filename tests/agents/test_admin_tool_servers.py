@@ -76,7 +76,7 @@ def test_a_look_stores_what_the_server_offers_and_allows_none_of_it(client: Clie
     assert "<b>bad</b> offers 2 tools: echo, silent. Cannot be offered: no good (its name has other signs" in page
     assert [tool["name"] for tool in server.tools] == ["echo", "silent"]
     assert server.allowed == [] and server.looked_at is not None
-    assert 'name="allowed" value="echo"' in page and "says nothing about itself" in page
+    assert 'name="allowed" value="echo"' in page and "no description" in page
     page_after(client, server, allowed=["silent"])
     assert server.allowed == ["silent"]
     listed = client.get(LIST).content.decode()
@@ -162,7 +162,7 @@ def test_what_is_secret_goes_in_and_never_comes_out(
 ) -> None:
     caplog.set_level(logging.INFO)
     page = page_after(client, server, headers=f"Authorization={SECRET}\nX-Other={SECRET}", _look="1")
-    assert "now set: Authorization, X-Other." in page and "now set: TOKEN." in page
+    assert "Set now: Authorization, X-Other." in page and "Set now: TOKEN." in page
     page_after(client, server, headers=f"Authorization={SECRET}\nbroken {SECRET}")
     assert server.headers == f"Authorization={SECRET}\nX-Other={SECRET}"
     with connection.cursor() as cursor:

@@ -149,7 +149,7 @@ def test_a_compaction_shows_its_summary_beside_its_source(
     row = compressed(conversation, client)
     with django_assert_max_num_queries(13):
         page = client.get(f"/admin/compression/compaction/{row.pk}/change/").content.decode()
-    assert f"({row.messages_condensed} messages)" in page
+    assert f"Its source: {row.messages_condensed} messages" in page
     assert "Message 0 says port 5000" in page
     assert "Message 19 says port 5019" not in page
     assert row.checkpoints.get().summary.splitlines()[1] in page

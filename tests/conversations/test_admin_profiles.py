@@ -221,7 +221,7 @@ def test_what_was_not_reported_is_not_made_up() -> None:
     assert words.startswith(
         "<b>quiet</b> answered in 1.2 s: “Hi” It reports no tokens; our count is 10, corrected (× 1.25)"
     )
-    assert "What it cost is not known." in words
+    assert "The cost is not known." in words
     assert "not known" in connection_notice(ConnectionTest(profile, "", "Hi", 1, 10, Spent(5, 5), ()))
 
 
@@ -284,7 +284,7 @@ def test_the_page_says_how_and_when_the_window_became_known(
     assert (profile.window, profile.window_source) == (3_000, "asked")
     assert "Asked of Ollama, in place of 4,000" in client.get(path_of(profile)).content.decode()
     assert "asked of its server" in client.get(LIST).content.decode()
-    assert "Asked of the server, if it is one" in client.get(f"{LIST}add/").content.decode()
+    assert "The server is asked, if it is one" in client.get(f"{LIST}add/").content.decode()
 
 
 def test_a_window_that_is_changed_is_set_by_hand_and_one_of_another_model_is_learned_anew(
