@@ -48,7 +48,10 @@ const keepDraft = () => {
 renewId();
 // Each of two tabs has its own draft, and a new tab the last one.
 const draft = readStored(key, "sessionStorage") ?? readStored(key);
-if (draft) { box.value = draft.text; id.value = draft.id; pastes.restore(draft); showPastes(); grow(); }
+if (draft) { box.value = draft.text; id.value = draft.id || id.value; pastes.restore(draft); showPastes(); grow(); }
+// The home page opened this chat with files, some of which were refused.
+const refused = readStored(`refused:${composer.dataset.conversation}`, "sessionStorage");
+if (refused) { complain(refused); store(`refused:${composer.dataset.conversation}`, "", "sessionStorage"); }
 box.addEventListener("input", (event) => { pastes.follow(event); renewId(); keepDraft(); });
 // The menu of commands and prompts is fetched with the first slash of an empty message.
 let menu = null;

@@ -17,6 +17,13 @@ from conversations.page.markup.segments import Inset, Segment, split
 from conversations.runtime.amounts import amount, localized
 
 register = template.Library()
+ACCEPTED = (
+    "image/png, image/jpeg, image/gif, image/webp, image/heic, image/avif, image/tiff, image/bmp, "
+    "application/pdf, .pdf, .docx, .pptx, .xlsx, .odt, .ods, .odp, .epub, .rtf, .eml, text/*, .md, .json, .jsonl, "
+    ".yaml, .yml, .toml, .xml, .sql, .sh, .py, .js, .ts, .tsx, .rs, .go, .java, .c, .h, .cpp, .css, .log, .ini, "
+    ".cfg, .conf, .tex, .diff, .patch"
+)
+"""The types of files that a chooser of files offers, as the attribute `accept` has them."""
 
 PARTS = {
     MEDIA_TYPES[kind]: part for kind, part in (("pptx", "slide"), ("odp", "slide"), ("xlsx", "sheet"), ("ods", "sheet"))
@@ -126,3 +133,8 @@ def _picture(row: Attachment) -> Picture:
     width, height = row.width or WIDEST, row.height or HIGHEST
     scale = min(1, WIDEST / width, HIGHEST / height)
     return Picture(row, max(1, round(scale * width)), max(1, round(scale * height)))
+
+
+@register.simple_tag
+def accepted_types() -> str:
+    return ACCEPTED

@@ -45,11 +45,39 @@ def test_a_starter_begins_the_message_and_a_refusal_keeps_it(alice: Person, llm:
     expect(box).to_be_focused()
 
 
-def test_on_a_phone_the_box_comes_first_and_the_list_is_a_drawer(alice: Person, llm: LlmServer) -> None:
-    alice.imports(long_conversation(4))
-    alice.page.set_viewport_size({"width": 390, "height": 844})
+def test_files_of_the_first_message_open_a_chat_that_has_them_and_says_which_was_refused(
+    alice: Person, llm: LlmServer
+) -> None:
+    box = alice.page.get_by_label("Message", exact=True)
+    alice.page.get_by_label("Effort").select_option("high")
+    box.fill("Which port?")
+    notes = {"name": "notes.md", "mimeType": "text/markdown", "buffer": b"The port is 5433."}
+    program = {"name": "a.bin", "mimeType": "application/octet-stream", "buffer": bytes(range(256))}
+    alice.page.set_input_files("#first-files", [notes, program])  # type: ignore[list-item]
+    alice.page.wait_for_url("**/c/**")
+    expect(alice.box).to_have_value("Which port?")
+    expect(alice.page.locator("#attachments")).to_contain_text("notes.md")
+    expect(alice.page.locator("#alert")).to_contain_text("a.bin This kind of file can't be read.")
+    llm.enqueue("It is 5433.")
+    alice.page.get_by_role("button", name="Send").click()
+    alice.is_answered("It is 5433.")
+    assert "The port is 5433." in str(llm.requests[-1]["messages"])
+    assert llm.requests[-1]["reasoning_effort"] == "high"
     alice.page.goto(alice.site.url)
+    expect(box).to_have_value("")
+    with alice.page.expect_file_chooser():
+        alice.page.get_by_role("button", name="Read a document").click()
+    expect(box).to_have_value("Summarise this document. Keep every number, date and name.")
+
+
+def test_on_a_phone_the_box_is_under_the_thumb_and_the_list_is_a_drawer(alice: Person, llm: LlmServer) -> None:
+    for _ in range(6):  # more than a screen holds
+        alice.imports(long_conversation(4))
+    alice.page.set_viewport_size({"width": 390, "height": 664})
+    alice.page.goto(alice.site.url)
+    place = alice.page.locator("#begin").bounding_box()
+    assert place is not None and 644 <= place["y"] + place["height"] <= 664
     expect(alice.page.get_by_label("Message", exact=True)).to_be_in_viewport()
     expect(alice.page.locator("#side")).to_be_hidden()
     alice.page.get_by_role("button", name="Conversations", exact=True).click()
-    expect(alice.page.locator("#conversations").get_by_role("link", name="A long talk")).to_be_in_viewport()
+    expect(alice.page.locator("#conversations").get_by_role("link", name="A long talk").first).to_be_in_viewport()

@@ -74,13 +74,16 @@ def _sample_figures() -> dict[str, int]:
 @member
 @require_POST
 def new(request: Request) -> HttpResponse:
-    """Open an empty conversation of a `kind` (a chat by default), an existing unused one if there is any."""
+    """Open an empty conversation of a `kind` (a chat by default), an existing unused one if there is any.
+
+    `model`, `effort` and `project` are those of the form on the home page, which opens a chat for files.
+    """
     kind = request.POST.get("kind", Conversation.Kind.CHAT)
     if kind not in CHATS:
         raise Invalid(f"kind: must be one of {', '.join(CHATS)}.", field="kind")
     mine = own_conversations(request.user)
-    begin = preferences.begin_with(request.user) | {"kind": kind}
-    unused = mine.filter(messages=None, title="", archived=False, project=None, **begin).order_by("-updated_at").first()
+    begin = {"project": None, **_begin(request), "kind": kind}
+    unused = mine.filter(messages=None, title="", archived=False, **begin).order_by("-updated_at").first()
     conversation = unused or Conversation(owner_id=request.user.pk, **begin)
     conversation.updated_at = timezone.now()
     conversation.save()
@@ -97,13 +100,7 @@ def ask(request: Request) -> HttpResponse:
     if compaction.command(text) is not None:
         raise Invalid(_("content: there is nothing to compact in a new chat."), field="content")
     slash_commands.require_text(text)
-    begin: dict[str, Any] = preferences.begin_with(request.user)
-    if project_id := id_of(request.POST, "project"):
-        begin["project"] = get_project(request.user, project_id)
-    if "model" in request.POST:
-        begin["model"] = settings.chosen_profile(request.POST["model"])
-    begin["effort"] = settings.clean_effort(request.POST.get("effort"))
-    conversation = Conversation.objects.create(owner_id=request.user.pk, **begin)
+    conversation = Conversation.objects.create(owner_id=request.user.pk, **_begin(request))
     try:
         turn.begin(conversation, content=text)
     except Refused:
@@ -111,6 +108,18 @@ def ask(request: Request) -> HttpResponse:
         raise
     target = reverse("chat", args=[conversation.pk])
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _begin(request: Request) -> dict[str, Any]:
+    """The settings of a new chat: those of the form, else the person's preferences."""
+    begin: dict[str, Any] = preferences.begin_with(request.user)
+    if project_id := id_of(request.POST, "project"):
+        begin["project"] = get_project(request.user, project_id)
+    if "model" in request.POST:
+        begin["model"] = settings.chosen_profile(request.POST["model"])
+    if "effort" in request.POST:
+        begin["effort"] = settings.clean_effort(request.POST["effort"])
+    return begin
 
 
 @member
