@@ -3,6 +3,10 @@ import { complain } from "./answers.js";
 import { find, gettext, readStored, store } from "./page.js";
 
 const form = find("#begin");
+const post = (address, body) => fetch(address, {
+  method: "POST", body, headers: { ...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true" },
+});
+const read = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
 
 if (form) {
   const box = form.elements.content, KEY = `draft:new${form.elements.project?.value ?? ""}`;
@@ -34,10 +38,6 @@ if (form) {
   // --- Files: a new chat is opened that has them and the draft --------------------------------------------------------
 
   const files = find("#first-files"), attach = find("#attach-first");
-  const post = (address, body) => fetch(address, {
-    method: "POST", body, headers: { ...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true" },
-  });
-  const read = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
   const openWith = async (chosen) => {
     const body = new FormData(form);
     body.delete("content");
