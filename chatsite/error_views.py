@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
@@ -43,5 +44,5 @@ def _busy(request: HttpRequest, refusal: DatabaseBusy) -> HttpResponse:
     return HttpResponse(page, status=refusal.status, headers=headers_of(refusal))
 
 
-def _refusal(status: int, code: str, message: str, **detail: str) -> JsonResponse:
+def _refusal(status: int, code: str, message: str, **detail: Any) -> JsonResponse:
     return JsonResponse(as_json(Refused(message, code=code, **detail)), status=status)

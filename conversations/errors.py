@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
+
+from django.utils.translation import gettext
 
 _FIELD = re.compile(r"\A[\w.\[\]]+: ")
 MEDIA_TYPE = "Send the body as application/json."
@@ -12,17 +15,29 @@ MEDIA_TYPE = "Send the body as application/json."
 class Refused(Exception):
     """A request was understood but is not carried out; nothing was stored.
 
-    `message` is a sentence for a person, `code` a word for a program, `detail` the figures behind both.
+    `message` is a sentence for a person, `code` a word for a program, `detail` the figures behind both. A text with
+    placeholders comes with their `values`: so a refusal from a worker process, which speaks English, can be translated.
     """
 
     code = "invalid"
     status = 400
 
-    def __init__(self, message: str, *, code: str | None = None, **detail: Any) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(
+        self, text: str, *, code: str | None = None, values: Mapping[str, Any] | None = None, **detail: Any
+    ) -> None:
+        super().__init__(text)
+        self.text, self.values = text, values
+        self.message = text % values if values else text
         self.code = code or self.code
         self.detail = detail
+
+    def __str__(self) -> str:
+        return self.message
+
+    def translate(self) -> None:
+        """Translate the message into the active language."""
+        text = gettext(self.text)
+        self.message = text % self.values if self.values else text
 
     @property
     def without_field(self) -> str:

@@ -60,8 +60,13 @@ def work(job: tuple[Any, ...]) -> Document | Pictures:
         raise damaged() from None
     if not any(map(str.isalnum, re.sub(r"^\[(?:Page|Slide) \d+\]$", "", text, flags=re.MULTILINE))):
         if kind == "pdf":
-            hint = "Choose a model that sees images, or attach the pages as text."
-            raise Scanned(f"file: the document has no text: its pages are pictures. {hint}", field="file")
+            raise Scanned(
+                _(
+                    "file: the document has no text: its pages are pictures. Choose a model that sees images, or "
+                    "attach the pages as text."
+                ),
+                field="file",
+            )
         raise Invalid(_("file: the document has no text: there is nothing to read in it."), field="file")
     return Document(kind, text, pages)
 
@@ -81,7 +86,8 @@ def _kind_of_zip(data: bytes) -> str:
     if sum(member.file_size for member in members) > MAX_UNPACKED_BYTES:
         limit = f"{MAX_UNPACKED_BYTES // 1_000_000} MB"
         raise Invalid(
-            _("file: the document unpacks to more than %(limit)s.") % {"limit": limit},
+            _("file: the document unpacks to more than %(limit)s."),
+            values={"limit": limit},
             field="file",
             limit=MAX_UNPACKED_BYTES,
         )
@@ -97,7 +103,8 @@ def _text(parts: Iterable[str]) -> str:
         if size > MAX_BYTES:
             limit = f"{MAX_BYTES // 1_000_000} MB"
             raise Invalid(
-                _("file: the document's text has more than %(limit)s. Attach a part.") % {"limit": limit},
+                _("file: the document's text has more than %(limit)s. Attach a part."),
+                values={"limit": limit},
                 field="file",
                 limit=MAX_BYTES,
             )
@@ -109,8 +116,8 @@ def _text(parts: Iterable[str]) -> str:
 def _require_pages(number: int) -> int:
     if number > MAX_PAGES:
         raise Invalid(
-            _("file: a document has at most %(most)s pages, not %(number)s.")
-            % {"most": f"{MAX_PAGES:,}", "number": f"{number:,}"},
+            _("file: a document has at most %(most)s pages, not %(number)s."),
+            values={"most": f"{MAX_PAGES:,}", "number": f"{number:,}"},
             field="file",
             limit=MAX_PAGES,
         )
@@ -233,7 +240,8 @@ def _xlsx(data: bytes) -> Read:
                 cells += len(row)
                 if cells > MAX_CELLS:
                     raise Invalid(
-                        _("file: a spreadsheet has at most %(most)s cells.") % {"most": f"{MAX_CELLS:,}"},
+                        _("file: a spreadsheet has at most %(most)s cells."),
+                        values={"most": f"{MAX_CELLS:,}"},
                         field="file",
                         limit=MAX_CELLS,
                     )

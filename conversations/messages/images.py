@@ -97,7 +97,8 @@ def require_size(data: bytes) -> None:
 
 def too_wide() -> Invalid:
     return Invalid(
-        _("file: an image has at most %(most)s pixels a side.") % {"most": f"{MAX_SIDE:,}"},
+        _("file: an image has at most %(most)s pixels a side."),
+        values={"most": f"{MAX_SIDE:,}"},
         field="file",
         limit=MAX_SIDE,
     )

@@ -23,8 +23,6 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any, BinaryIO, cast
 
-from django.utils.translation import gettext
-
 from conversations.runtime import bounded_worker
 from conversations.runtime.bounded_worker import DONE, FAILED, ITEM, LENGTH, MEMORY, REFUSED
 
@@ -146,7 +144,7 @@ class Pool:
             is_well = True
         except Refused as refusal:
             is_well = True
-            refusal.message = gettext(refusal.message)
+            refusal.translate()
             raise
         except NotDone as error:
             logger.warning("%s was given up: %s %s", self._module, type(error).__name__, error)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,12 @@ from django.template.base import Lexer as TemplateLexer
 from django.template.base import TokenType
 from django.test import Client
 from django.utils import timezone, translation
+from PIL import Image
 
 from compression.models import Compaction
 from conversations import models, preferences
+from conversations.errors import Invalid
+from conversations.messages.images import MAX_SIDE, read_image
 from conversations.models import Conversation, ModelProfile
 from conversations.page import fragments
 from conversations.page.markup.markdown import render_markdown
@@ -320,3 +324,12 @@ def test_a_literal_text_is_looked_up_directly_and_is_what_djangos_own_tag_gives(
     with translation.override("fr"):
         named = Template("""{% load texts %}{% translate "Copy" as word %}{{ word }}, {% translate name %}""")
         assert named.render(Context({"name": "Send"})) == "Copier, Envoyer"
+
+
+def test_a_reason_with_figures_from_a_reader_of_files_is_in_the_language_of_the_page() -> None:
+    wide = BytesIO()
+    Image.new("L", (MAX_SIDE + 1, 1)).save(wide, "PNG")
+    with translation.override("de"), pytest.raises(Invalid, match="ein Bild hat höchstens 8,000 Pixel je Seite"):
+        read_image(wide.getvalue())
+    with translation.override("en"), pytest.raises(Invalid, match="an image has at most 8,000 pixels a side"):
+        read_image(wide.getvalue())
