@@ -115,3 +115,19 @@ def test_a_fast_stream_leaves_the_page_at_ease_and_its_end_moves_nothing(
     alice.is_answered("at its end")
     assert alice.page.evaluate("window.moved") < 0.05
     assert abs(alice.replies.last.evaluate(HEIGHT) - height) < 2
+
+
+def test_a_word_of_50_000_letters_is_laid_out_at_once(alice: Person) -> None:
+    alice.page.evaluate("document.fonts.load('16px Inter')")
+    milliseconds = alice.page.evaluate(
+        """() => {
+            const word = document.createElement("p");
+            word.textContent = "W".repeat(50_000);
+            word.style.overflowWrap = "anywhere";
+            document.querySelector(".welcome").append(word);
+            const begun = performance.now();
+            word.getBoundingClientRect();
+            return performance.now() - begun;
+        }"""
+    )
+    assert milliseconds < 1_000, "kerning made it 5 s"
