@@ -15,6 +15,7 @@ from conversations.api.schemas import ledger as schema
 from conversations.api.schemas.fields import described
 from conversations.context import ledger, ledger_entries, settings
 from conversations.context.rules import clean_rules
+from conversations.errors import Invalid
 from conversations.runtime.payloads import entry_json
 
 router = Router(tags=["ledger"])
@@ -59,10 +60,16 @@ def add(request: Request, conversation_id: UUID, body: schema.NewEntry) -> Any:
 @router.patch(
     "/{uuid:conversation_id}/ledger/{uuid:entry_id}",
     response=described(schema.Entry),
-    summary="Choose the state of an entry",
+    summary="Choose the state of an entry, or keep it for the project",
     openapi_extra=refuses(409),
 )
 def choose(request: Request, conversation_id: UUID, entry_id: UUID, body: schema.Choice) -> dict[str, Any]:
     """In force, it is a rule of every request and takes the place of others about the same thing."""
     conversation = writable_conversation(request.auth, conversation_id)
-    return entry_json(ledger.choose(conversation, entry_id, state=body.state))
+    if body.state is None and body.kept is None:
+        raise Invalid("state: name it, or kept.", field="state")
+    entry = ledger.choose(conversation, entry_id, state=body.state) if body.state else None
+    if body.kept is not None:
+        entry = ledger.keep(conversation, entry_id, on=body.kept)
+    assert entry is not None
+    return entry_json(entry)

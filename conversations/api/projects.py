@@ -13,9 +13,10 @@ from conversations.api.auth import Request
 from conversations.api.schemas import projects as schema
 from conversations.api.schemas.fields import described
 from conversations.context import settings
+from conversations.context.kept import standing_in, with_replacements
 from conversations.errors import UnsupportedMediaType
 from conversations.messages.file_http import received
-from conversations.runtime.payloads import file_json, project_json
+from conversations.runtime.payloads import entry_json, file_json, project_json
 
 router = Router(tags=["projects"])
 
@@ -60,6 +61,24 @@ def change_project(request: Request, project_id: UUID, body: schema.ProjectChang
 def delete_project(request: Request, project_id: UUID) -> None:
     """Its files go with it. Its conversations stay, without a project."""
     projects.delete(projects.get_project(request.auth, project_id))
+
+
+@router.get(
+    "/{uuid:project_id}/ledger",
+    operation_id="projects_ledger",
+    response=described(schema.KeptEntries),
+    summary="List what is kept for it",
+)
+def list_kept(request: Request, project_id: UUID) -> dict[str, Any]:
+    """The rules and notes that all of its conversations have, each with its own conversation. The latest first."""
+    project = projects.get_project(request.auth, project_id)
+    return {
+        "items": [
+            entry_json(entry)
+            | {"conversation_id": str(entry.conversation_id), "replaced_by": str(later.pk) if later else None}
+            for entry, later in with_replacements(standing_in(project.pk))
+        ]
+    }
 
 
 @router.get(

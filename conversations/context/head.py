@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
+from conversations.context import kept
 from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
@@ -68,6 +69,8 @@ class Head(NamedTuple):
     price_output: Decimal | None = None
     recalls_in: UUID | None = None
     """The project whose other conversations passages are recalled from; None: there is none, or it is switched off."""
+    kept: str | None = None
+    """The entries that are kept for the conversation's project, as lines of JSON (`conversations.context.kept`)."""
     tools: tuple[Spec, ...] = ()
     """The tools that the model is offered."""
 
@@ -173,6 +176,7 @@ def _columns() -> dict[str, Any]:
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",
         "recalls_in": Case(When(shares_memory=True, project__recalls=True, then="project_id")),
+        "kept": kept.column(),
     }
 
 

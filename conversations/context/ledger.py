@@ -7,6 +7,7 @@ that requests contain, so that a turn reads no entry: `rules` (in force) and `no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -21,6 +22,7 @@ from compression.core.ledger.values import DetectedEntry
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from compression.ids import uuid7
+from conversations.context import kept, usage
 from conversations.context.ledger_entries import (
     TICK,
     add_missing_rules,
@@ -32,7 +34,7 @@ from conversations.context.ledger_entries import (
     write_columns,
 )
 from conversations.context.rules import MAX_DETECTED_SHARE, MAX_RULES, require_room
-from conversations.errors import Invalid, NotFound
+from conversations.errors import Conflict, Invalid, NotFound
 from conversations.models import Conversation, LedgerEntry, Message
 
 State = LedgerEntry.State
@@ -116,11 +118,14 @@ def withdraw(conversation_id: UUID, message_ids: Collection[UUID], *, by: UUID) 
     leaving = list(current(conversation_id).filter(message__in=message_ids)) if message_ids else []
     if not leaving:
         return
-    chosen = {entry.text: entry.chosen_state for entry in leaving if entry.is_chosen}
-    repeated = [entry for entry in current(conversation_id).filter(message=by) if entry.text in chosen]
+    before = {entry.text: entry for entry in leaving if entry.is_chosen or entry.kept_in_id}
+    repeated = [entry for entry in current(conversation_id).filter(message=by) if entry.text in before]
     for entry in repeated:
-        entry.chosen_state, entry.is_chosen = chosen[entry.text], True
-        entry.supersede(None)
+        earlier = before[entry.text]
+        entry.kept_in_id = earlier.kept_in_id
+        if earlier.is_chosen:
+            entry.chosen_state, entry.is_chosen = earlier.chosen_state, True
+            entry.supersede(None)
     save_entries(repeated)
     LedgerEntry.objects.filter(pk__in=[entry.pk for entry in leaving]).update(is_withdrawn=True, superseded_by=None)
     release_superseded(conversation_id, [entry.pk for entry in (*leaving, *repeated)])
@@ -161,6 +166,7 @@ def copy_entries(source_id: UUID, copy_id: UUID, ids: Mapping[str, str] | None) 
         by = new.get(row.superseded_by) if row.superseded_by else None
         row.pk, row.conversation_id, row.superseded_by = new[row.pk], copy_id, by
         row.message = UUID(ids[str(row.message)]) if ids is not None and row.message else None
+        row.kept_in_id = None  # the original's is kept
         row.state = State.SUPERSEDED if by else State(row.chosen_state)
         row._state.adding = True
     LedgerEntry.objects.bulk_create(rows)
@@ -197,6 +203,38 @@ def choose(conversation: Conversation, entry_id: UUID, *, state: str) -> LedgerE
     return current(conversation.pk).get(pk=entry_id)
 
 
+def keep(conversation: Conversation, entry_id: UUID, *, on: bool) -> LedgerEntry:
+    """Keep an entry in force or noted for all conversations of the project, or for its own alone.
+
+    Raises NotFound, Conflict for a conversation that is in no project or keeps out of its memory and for an entry that
+    holds no more, and Invalid if the project has MAX_KEPT entries.
+    """
+    with transaction.atomic():
+        _lock(conversation)
+        entry = current(conversation.pk).filter(pk=entry_id).first()
+        if entry is None:
+            raise NotFound(_("No such entry."))
+        if on:
+            _require_keepable(conversation, entry)
+        entry.kept_in_id = conversation.project_id if on else None
+        entry.save(update_fields=["kept_in"])
+        transaction.on_commit(partial(usage.publish_usage, conversation.pk))
+    return entry
+
+
+def _require_keepable(conversation: Conversation, entry: LedgerEntry) -> None:
+    if conversation.project_id is None or not conversation.shares_memory:
+        raise Conflict(_("This chat is in no project that it shares its memory with."), code="not_shared")
+    if entry.state not in kept.STANDING or entry.kind == LedgerEntry.Kind.WITHDRAWAL:
+        raise Conflict(_("Only what is in force or noted can be kept for the project."), code="not_standing")
+    if kept.standing_in(conversation.project_id).exclude(pk=entry.pk).count() >= kept.MAX_KEPT:
+        raise Invalid(
+            _("kept: a project keeps at most %(most)s entries. Remove one first.") % {"most": kept.MAX_KEPT},
+            field="kept",
+            limit=kept.MAX_KEPT,
+        )
+
+
 def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
     """Have exactly these texts in force, in this order; what was in force otherwise is dismissed.
 
@@ -221,6 +259,8 @@ def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
         entry.decided_at, entry.is_chosen = now + number * TICK, True
         kept.append(entry)
     removed = [entry for entry in entries if entry.state == State.IN_FORCE and entry not in kept]
+    if len(made) == len(removed) == 1:
+        made[0].kept_in_id = removed[0].kept_in_id
     LedgerEntry.objects.bulk_create(made)
     for entry in removed:
         if len(made) == len(removed) == 1:

@@ -14,6 +14,7 @@ from django.conf import settings
 from compression.core.values import Transcript, Turn, Window
 from conversations.context import system_prompt, transcript
 from conversations.context.head import Head, tools_for
+from conversations.context.kept import Kept, column_of, kept_texts
 from conversations.context.system_prompt import Instructions, noted_lines
 from conversations.context.transcript import Loaded
 from conversations.llm import tools as llm_tools
@@ -62,6 +63,7 @@ def instructions_of(head: Head) -> Instructions:
         head.kind,
         bool(head.tools),
         head.project_instructions,
+        kept_texts(head.kept, own=tuple(head.rules), window=window),
     )
 
 
@@ -71,11 +73,10 @@ def system_tokens(head: Head) -> int:
 
 
 def project_tokens(head: Head) -> int:
-    """The tokens that the project's instructions add to the system prompt, by our own count."""
+    """The tokens that the project's instructions and kept entries add to the system prompt, by our own count."""
     instructions = instructions_of(head)
-    if not instructions.project:
-        return 0
-    return system_prompt.tokens(instructions) - system_prompt.tokens(instructions._replace(project=""))
+    without = instructions._replace(project="", kept=Kept())
+    return system_prompt.tokens(instructions) - system_prompt.tokens(without) if without != instructions else 0
 
 
 def request_transcript(loaded: Loaded) -> Transcript:
@@ -118,6 +119,7 @@ def opening_tokens(
         conversation.kind,
         bool(tools),
         person.project.instructions if person.project else "",
+        kept_texts(column_of(person), own=tuple(person.rules if rules is None else rules), window=size),
     )
     return system_prompt.tokens(instructions) + llm_tools.tokens(tools)
 

@@ -5,7 +5,7 @@ It is equal from turn to turn, so that a provider's prompt cache hits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from compression.core.plan.tiers import tier
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
+from conversations.context.kept import Kept
 from conversations.llm.known_models import UNKNOWN_WINDOW
 
 MINIMAL = "You are a helpful assistant. Answer in the language of the person you talk with."
@@ -44,6 +45,14 @@ MODES = {
 RULES = "# Rules\nThe person set these. Follow them in every answer; where two disagree, the later one holds:"
 PROJECT = "# Project\nThe person wrote these instructions for all conversations of this project:"
 NOTED = "# Noted\nThe person said this earlier in this conversation. It is a record of their words, not an order:"
+KEPT_RULES = (
+    "# Rules of the project\nThe person set these in other conversations of this project, for all of them. Follow them "
+    "in every answer; where two disagree, the later one holds, and a rule of this conversation before all:"
+)
+KEPT_NOTED = (
+    "# Noted in the project\nThe person said this in other conversations of this project, and keeps it for all. It is "
+    "a record of their words, not an order:"
+)
 MAX_NOTED_SHARE = 1 / 24
 """The largest share of the window for noted entries; the latest have it first."""
 MAX_NOTED_TOKENS = 2_000
@@ -76,6 +85,8 @@ class Instructions(NamedTuple):
     has_tools: bool = False
     project: str = ""
     """The instructions of the conversation's project."""
+    kept: Kept = Kept()
+    """The entries that are kept for the project."""
 
 
 def text(instructions: Instructions) -> str:
@@ -89,8 +100,15 @@ def text(instructions: Instructions) -> str:
     noted = "\n".join((NOTED, *instructions.noted)) if instructions.noted else ""
     project = f"{PROJECT}\n{instructions.project}" if instructions.project else ""
     own = (instructions.personal, instructions.goal)
-    parts = (base, part, MODES.get(instructions.mode, ""), project, *own, rules, noted)
+    parts = (base, part, MODES.get(instructions.mode, ""), project, *_kept(instructions.kept), *own, rules, noted)
     return "\n\n".join(part for part in parts if part)
+
+
+def _kept(kept: Kept) -> Iterator[str]:
+    """The sections of what is kept for the project."""
+    for heading, lines in ((KEPT_RULES, kept.rules), (KEPT_NOTED, kept.noted)):
+        if lines:
+            yield "\n".join((heading, *(f"- {line}" for line in lines)))
 
 
 def noted_lines(noted: Iterable[Sequence[str]], *, cut: datetime | None, window: int) -> tuple[str, ...]:

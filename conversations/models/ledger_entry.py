@@ -57,6 +57,10 @@ class LedgerEntry(models.Model):
     # When it got its chosen state: of two about the same thing, the later decision holds.
     decided_at = models.DateTimeField(default=timezone.now, editable=False)
     is_withdrawn = models.BooleanField(default=False)
+    # The project whose conversations all have it, as long as this one is in it (`conversations.context.kept`).
+    kept_in = models.ForeignKey(
+        "Project", on_delete=models.SET_NULL, null=True, blank=True, related_name="kept", db_index=False
+    )
     history = models.JSONField(default=list, editable=False)
 
     class Meta:
@@ -65,6 +69,7 @@ class LedgerEntry(models.Model):
             models.Index(fields=["conversation", "state", "-said_at"], name="ledger_by_state"),
             models.Index(fields=["conversation", "topic"], name="ledger_by_topic", condition=Q(is_withdrawn=False)),
             models.Index(fields=["conversation", "message"], name="ledger_by_message"),
+            models.Index(fields=["kept_in", "decided_at"], name="ledger_kept", condition=Q(kept_in__isnull=False)),
         ]
         verbose_name_plural = "ledger entries"
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from compression.core.tokens import count_tokens
 from conversations.context import ledger_entries
+from conversations.context.kept import STANDING
 from conversations.context.system_prompt import noted_lines
 from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models import Conversation, LedgerEntry, Message
@@ -73,10 +74,12 @@ class EntryView:
     entry: LedgerEntry
     does: str
     rule: str
+    can_keep: bool = False
+    """Whether the chat shares it with a project, whose other chats can have it too."""
 
 
 def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> defaultdict[UUID, list[EntryView]]:
-    """The entries that are shown below each message, by its id: rules and withdrawals; at most two queries."""
+    """The entries that are shown below each message, by its id: rules and withdrawals; at most three queries."""
     ids = [message.pk for message in messages if message.role == Message.Role.USER]
     shown: defaultdict[UUID, list[EntryView]] = defaultdict(list)
     rows = ledger_entries.current(conversation_id).filter(message__in=ids, kind__in=SHOWN_KINDS) if ids else ()
@@ -85,10 +88,12 @@ def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> default
     asked = {row.asks_about for row in entries if row.asks_about}
     rules = _by_id(conversation_id, asked - {row.pk for row in entries}) | {row.pk: row for row in entries}
     taking_back = {(row.message, row.text) for row in entries if row.kind == Kind.WITHDRAWAL}
+    sharing = Conversation.objects.filter(pk=conversation_id, shares_memory=True).exclude(project=None)
+    shares = any(row.state in STANDING for row in entries) and sharing.exists()
     for row in entries:
         is_told = row.kind != Kind.WITHDRAWAL and (row.message, row.text) in taking_back  # one line a sentence
         if row.message and not is_told and (view := _entry_view(row, ended, rules)):
-            shown[row.message].append(view)
+            shown[row.message].append(replace(view, can_keep=shares and view.does == "orders"))
     return shown
 
 

@@ -112,3 +112,39 @@ def test_a_file_is_added_read_asked_about_and_removed(alice: Person, llm: LlmSer
     expect(files.get_by_role("link")).to_have_count(0)
     assert (checked.wrong, measured.wrong) == ([], [])
     assert [one for one in alice.complaints if "400" not in one] == []
+
+
+def test_a_rule_of_one_chat_is_kept_for_the_project_and_let_go(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    page.get_by_role("button", name="New project").click()
+    page.get_by_label("Name", exact=True).fill("Billing")
+    page.get_by_label("Name", exact=True).blur()
+    expect(page.get_by_role("heading", name="Billing")).to_be_visible()
+    project = page.url
+    box = page.get_by_role("textbox", name="Message", exact=True)
+    box.fill("Always answer in French.")
+    page.keyboard.press("Enter")
+    alice.is_answered("All right.")
+    mark = page.locator(".mark.orders")
+    mark.get_by_role("button", name="Keep for the project").click()
+    expect(mark.get_by_role("button", name="Keep in this chat alone")).to_be_visible()
+    checked, measured = Checked(page), Measured(page)
+    checked("a kept rule")
+    page.goto(project)
+    kept = page.locator(".project-kept")
+    expect(kept).to_contain_text("Always answer in French.")
+    checked("what is kept")
+    measured("what is kept")
+    box.fill("Which port is free?")
+    page.keyboard.press("Enter")
+    alice.is_answered("All right.")
+    assert "# Rules of the project" in llm.chats[-1].text and "- Always answer in French." in llm.chats[-1].text
+    page.goto(project)
+    kept.get_by_role("button", name="Keep in its chat alone").click()
+    expect(kept.get_by_text("Always answer in French.")).to_have_count(0)
+    box.fill("And which host?")
+    page.keyboard.press("Enter")
+    alice.is_answered("All right.")
+    assert "# Rules of the project" not in llm.chats[-1].text
+    assert (checked.wrong, measured.wrong, alice.complaints) == ([], [], [])

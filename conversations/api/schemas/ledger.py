@@ -46,6 +46,7 @@ class Entry(BaseModel):
         None,
     )
     superseded_by: UUID | None = about("The entry in its place; null: none.", "0199b3c2-90aa-7c10-8f0e-6d1f5a3f0c14")
+    kept: bool = about("Whether it is kept for all conversations of a project.", False)
     history: list[Change] = about("The changes of its state, the latest 20, in order.")
 
 
@@ -65,4 +66,5 @@ class NewEntry(Body):
 class Choice(Body):
     model_config = ConfigDict(json_schema_extra={"example": {"state": "in_force"}})
 
-    state: Literal["in_force", "noted", "dismissed"] = Field(description="The state that the entry gets.")
+    state: Literal["in_force", "noted", "dismissed"] | None = Field(None, description="The state that the entry gets.")
+    kept: bool | None = Field(None, description="Whether all conversations of the project have it, or its own alone.")

@@ -9,6 +9,8 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from conversations.api.schemas.fields import Body, about
+from conversations.api.schemas.ledger import Entry
+from conversations.context.kept import MAX_KEPT
 from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
 from conversations.project_files import MAX_FILES
 from conversations.projects import MAX_PROJECTS, clean_instructions, clean_name
@@ -70,6 +72,17 @@ class File(BaseModel):
     tokens: int = about("The tokens of its text, by our own count.", 12_400, ge=0)
     parts: int = about("The number of parts in which its passages are found.", 16, ge=0)
     created_at: datetime = about("When it was added.", "2026-11-20T08:30:00+00:00")
+
+
+class KeptEntry(Entry):
+    conversation_id: UUID = about("Its conversation.", "0199b3c2-6f1e-7a52-8d7b-1d0a9be2f6d3")
+    replaced_by: UUID | None = about(
+        "The later kept entry about the same thing, which requests have in its place; null: none.", None
+    )
+
+
+class KeptEntries(BaseModel):
+    items: list[KeptEntry] = about(f"The latest first, at most {MAX_KEPT}.")
 
 
 class Files(BaseModel):

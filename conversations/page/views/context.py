@@ -203,7 +203,10 @@ def rules(request: Request, conversation: Conversation) -> str:
 
 @changes("rules")
 def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
-    """Put an entry of the ledger in force, note it or dismiss it, by `state`."""
+    """Put an entry of the ledger in force, note it or dismiss it, by `state`; or keep it for the project, by `kept`."""
+    if "kept" in request.POST:
+        is_kept = ledger.keep(conversation, entry_id, on=bool(request.POST["kept"])).kept_in_id
+        return _("All chats of the project have it.") if is_kept else _("Only this chat has it.")
     entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
     return _(STATE_NOTICES[entry.chosen_state])
 
@@ -211,9 +214,12 @@ def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
 @member
 @require_POST
 def decide(request: Request, pk: UUID, entry_id: UUID) -> HttpResponse:
-    """Put an entry in force, note it or dismiss it, by `state`, from below its message, which is shown again."""
+    """Choose the state of an entry, or keep it for the project, from below its message, which is shown again."""
     conversation = get_conversation(request.user, pk)
-    entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
+    if "kept" in request.POST:
+        entry = ledger.keep(conversation, entry_id, on=bool(request.POST["kept"]))
+    else:
+        entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
     row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=entry.message)
     return HttpResponse(fragments.message(conversation, row) + fragments.meter(conversation))
 

@@ -20,6 +20,7 @@ from compression.core.tokens import count_tokens
 from conversations import project_files, projects
 from conversations.access import get_conversation, own_conversations
 from conversations.context import settings
+from conversations.context.kept import standing_in, with_replacements
 from conversations.errors import Invalid, NotFound, Refused
 from conversations.llm.profiles import default_profile
 from conversations.messages.file_http import received
@@ -56,11 +57,14 @@ def project(request: Request, project_id: UUID) -> HttpResponse:
     listed = inside.only("id", "title", "kind", "updated_at").annotate(
         message_count=Count("messages", Q(messages__replaced_by=None))
     )
+    entries = list(standing_in(row.pk).select_related("conversation"))
     context = {
         "project": row,
         "listed": listed.order_by("-updated_at", "-id")[:MAX_LISTED],
         "count": inside.count(),
         "instruction_tokens": count_tokens(row.instructions),
+        "kept": [{"entry": entry, "later": later} for entry, later in with_replacements(entries)],
+        "kept_tokens": sum(count_tokens(entry.text) for entry in entries),
         "files": project_files.described(project_files.files_of(row)),
         "form": ProjectForm(row, is_new="new" in request.GET),
         "profile": default_profile(),

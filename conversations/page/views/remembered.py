@@ -60,7 +60,10 @@ def remembered(request: Request) -> HttpResponse:
 def choose_remembered(request: Request, entry_id: UUID) -> HttpResponse:
     """Put an entry in force, note it or dismiss it, by `state`; the entry as it is now."""
     row = get_object_or_404(_own(request).select_related("conversation"), pk=entry_id)
-    entry = ledger.choose(row.conversation, row.pk, state=request.POST.get("state", ""))
+    if "kept" in request.POST:
+        entry = ledger.keep(row.conversation, row.pk, on=bool(request.POST["kept"]))
+    else:
+        entry = ledger.choose(row.conversation, row.pk, state=request.POST.get("state", ""))
     entry.conversation = row.conversation
     return render(request, "conversations/_remembered.html", {"entry": entry, "is_new": True})
 

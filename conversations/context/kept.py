@@ -1,0 +1,122 @@
+"""Entries of ledgers that a person keeps for all conversations of a project: rules to follow, and notes as a record.
+
+An entry stays in the ledger of its conversation and follows its state there. While that conversation is in the
+project, shares its memory and is not in the trash, the entry is part of each request of the project's conversations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Case, F, OuterRef, Q, QuerySet, StringAgg, Subquery, TextField, Value, When
+from django.db.models.functions import Cast, Coalesce, JSONObject
+
+from compression.core.tokens import count_tokens
+from conversations.models import Conversation, LedgerEntry
+
+MAX_KEPT = 100
+"""The most entries that a project keeps."""
+MAX_KEPT_SHARE = 1 / 8
+"""The largest share of the window for kept entries: rules have it before notes, and the latest before earlier ones."""
+State = LedgerEntry.State
+STANDING = (State.IN_FORCE, State.NOTED)
+COLUMNS = ("id", "state", "kind", "text", "said_at", "decided_at", "topic", "value", "forbids")
+
+
+class Kept(NamedTuple):
+    """The texts of kept entries as requests have them, in the order of their decisions."""
+
+    rules: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    """Lines with the date and the quoted words."""
+
+
+def standing_in(project: Any) -> QuerySet[LedgerEntry]:
+    """The kept entries of a project that count, in the order of their decisions. `project`: an id or an expression."""
+    return LedgerEntry.objects.filter(
+        kept_in=project,
+        conversation__project=F("kept_in"),
+        conversation__shares_memory=True,
+        conversation__trashed_at=None,
+        is_withdrawn=False,
+        state__in=STANDING,
+    ).order_by("decided_at", "pk")
+
+
+def with_replacements(entries: Iterable[LedgerEntry]) -> list[tuple[LedgerEntry, LedgerEntry | None]]:
+    """Each entry with the later one about the same thing that takes its place, if any; the latest first."""
+    standing: list[LedgerEntry] = []
+    later: dict[UUID, LedgerEntry] = {}
+    rows = list(entries)
+    for entry in rows:
+        later |= {earlier.pk: entry for earlier in standing if entry.replaces(earlier)}
+        standing = [earlier for earlier in standing if earlier.pk not in later] + [entry]
+    return [(entry, later.get(entry.pk)) for entry in reversed(rows)]
+
+
+def column() -> Case:
+    """The kept entries of a conversation's project, one JSON object a line; null where it keeps out of the memory."""
+    rows = standing_in(Coalesce(OuterRef("parent__project_id"), OuterRef("project_id"))).order_by()
+    lines = rows.values("kept_in").annotate(lines=_lines()).values("lines")
+    shares = Q(parent=None, shares_memory=True) | Q(parent__shares_memory=True)
+    return Case(When(shares, then=Subquery(lines)), default=None, output_field=TextField())
+
+
+def column_of(conversation: Conversation) -> str | None:
+    """The same for a conversation that may be unsaved; one query if it is in a project."""
+    if conversation.project_id is None or not conversation.shares_memory:
+        return None
+    lines: str | None = standing_in(conversation.project_id).order_by().aggregate(lines=_lines())["lines"]
+    return lines
+
+
+def _lines() -> StringAgg:
+    line = Cast(JSONObject(**{name: F(name) for name in COLUMNS}), TextField())
+    return StringAgg(line, delimiter=Value("\n"))  # not every SQLite can order what it aggregates
+
+
+@lru_cache(maxsize=256)
+def read_entries(column: str | None) -> tuple[LedgerEntry, ...]:
+    """The entries, unsaved, of the column's lines that no later entry about the same thing replaces."""
+    entries: list[LedgerEntry] = []
+    lines = sorted(
+        map(json.loads, column.split("\n") if column else ()), key=lambda line: (line["decided_at"], line["id"])
+    )
+    for values in lines:
+        entry = LedgerEntry(**{**values, "id": UUID(values["id"]), "forbids": bool(values["forbids"])})
+        entry.chosen_state = entry.state
+        entries.append(entry)
+    return tuple(entry for entry, later in reversed(with_replacements(entries)) if later is None)
+
+
+@lru_cache(maxsize=256)
+def kept_texts(column: str | None, *, own: tuple[str, ...], window: int) -> Kept:
+    """The texts of the entries that have room in a window of this many tokens, without the conversation's own rules."""
+    entries = read_entries(column)
+    room = MAX_KEPT_SHARE * window
+    rules = [entry.text for entry in entries if entry.state == State.IN_FORCE and entry.text not in own]
+    kept_rules, room = _fitting(dict.fromkeys(rules), room)
+    noted = [f"{_date(entry.said_at)}: “{entry.text}”" for entry in entries if entry.state == State.NOTED]
+    kept_noted, room = _fitting(dict.fromkeys(noted), room)
+    return Kept(kept_rules, kept_noted)
+
+
+def _fitting(texts: Iterable[str], room: float) -> tuple[tuple[str, ...], float]:
+    """(the latest texts that have room, in order; the room that is left)."""
+    fitting = []
+    for text in reversed(list(texts)):
+        tokens = count_tokens(text) + 2  # its "- " and the end of its line
+        if tokens > room:
+            break
+        room -= tokens
+        fitting.append(text)
+    return tuple(reversed(fitting)), room
+
+
+def _date(moment: datetime | str) -> str:
+    return str(moment)[:10]
