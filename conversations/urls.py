@@ -42,6 +42,7 @@ urlpatterns = [
     path("search", search.search, name="search"),
     path("memory/", remembered.remembered, name="remembered"),
     path("memory/export", remembered.export_remembered, name="export_remembered"),
+    path("memory/person", remembered.remember_person, name="remember_person"),
     path("memory/<uuid:entry_id>", remembered.choose_remembered, name="choose_remembered"),
     path("memory/<uuid:entry_id>/reword", remembered.reword, name="reword"),
     path("setup/", account.setup, name="setup"),

@@ -1,7 +1,8 @@
-"""Entries of ledgers that a person keeps for all conversations of a project: rules to follow, and notes as a record.
+"""Entries of ledgers that a person keeps for all conversations of a project, or for all that are in none.
 
-An entry stays in the ledger of its conversation and follows its state there. While that conversation is in the
-project, shares its memory and is not in the trash, the entry is part of each request of the project's conversations.
+An entry stays in the ledger of its conversation and follows its state there: in force it is a rule, noted a record.
+While that conversation is in the project (or in none), shares its memory and is not in the trash, the entry is part of
+each request of the others. The memory of conversations in no project is off until the person switches it on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, StringAgg, Subquery
 from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from compression.core.tokens import count_tokens
-from conversations.models import Conversation, LedgerEntry
+from conversations.models import Conversation, LedgerEntry, Preference
 
 MAX_KEPT = 100
 """The most entries that a project keeps."""
@@ -25,7 +26,8 @@ MAX_KEPT_SHARE = 1 / 8
 """The largest share of the window for kept entries: rules have it before notes, and the latest before earlier ones."""
 State = LedgerEntry.State
 STANDING = (State.IN_FORCE, State.NOTED)
-COLUMNS = ("id", "state", "kind", "text", "said_at", "decided_at", "topic", "value", "forbids")
+CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
+COLUMNS = ("id", "kept_for_id", "state", "kind", "text", "said_at", "decided_at", "topic", "value", "forbids")
 
 
 class Kept(NamedTuple):
@@ -34,18 +36,34 @@ class Kept(NamedTuple):
     rules: tuple[str, ...] = ()
     noted: tuple[str, ...] = ()
     """Lines with the date and the quoted words."""
+    is_personal: bool = False
+    """Whether they are kept for all conversations of the person, not for a project."""
 
 
 def standing_in(project: Any) -> QuerySet[LedgerEntry]:
     """The kept entries of a project that count, in the order of their decisions. `project`: an id or an expression."""
-    return LedgerEntry.objects.filter(
-        kept_in=project,
-        conversation__project=F("kept_in"),
-        conversation__shares_memory=True,
-        conversation__trashed_at=None,
-        is_withdrawn=False,
-        state__in=STANDING,
-    ).order_by("decided_at", "pk")
+    return _standing(kept_in=project, conversation__project=F("kept_in"))
+
+
+def standing_for(person: Any) -> QuerySet[LedgerEntry]:
+    """The entries that a person keeps for all their conversations in no project, in the same order."""
+    return _standing(kept_for=person, conversation__owner=F("kept_for"), conversation__project=None)
+
+
+def _standing(**where: Any) -> QuerySet[LedgerEntry]:
+    shared = {"conversation__shares_memory": True, "conversation__trashed_at": None}
+    rows = LedgerEntry.objects.filter(**where, **shared, is_withdrawn=False, state__in=STANDING)
+    return rows.order_by("decided_at", "pk")
+
+
+def scope_of(conversation: Conversation) -> str:
+    """The other conversations that an entry can be kept for: "project", "person", or "" for none; at most one query."""
+    if not conversation.shares_memory or conversation.kind not in CHATS:
+        return ""
+    if conversation.project_id:
+        return "project"
+    is_on = Preference.objects.filter(user=conversation.owner_id, remembers=True).exists()
+    return "person" if is_on else ""
 
 
 def with_replacements(entries: Iterable[LedgerEntry]) -> list[tuple[LedgerEntry, LedgerEntry | None]]:
@@ -60,19 +78,32 @@ def with_replacements(entries: Iterable[LedgerEntry]) -> list[tuple[LedgerEntry,
 
 
 def column() -> Case:
-    """The kept entries of a conversation's project, one JSON object a line; null where it keeps out of the memory."""
-    rows = standing_in(Coalesce(OuterRef("parent__project_id"), OuterRef("project_id"))).order_by()
-    lines = rows.values("kept_in").annotate(lines=_lines()).values("lines")
+    """The kept entries that a conversation has, one JSON object a line; null where it keeps out of the memory."""
+    of_project = standing_in(Coalesce(OuterRef("parent__project_id"), OuterRef("project_id")))
+    of_person = standing_for(OuterRef("owner_id"))
     shares = Q(parent=None, shares_memory=True) | Q(parent__shares_memory=True)
-    return Case(When(shares, then=Subquery(lines)), default=None, output_field=TextField())
+    is_inside = Q(project__isnull=False) | Q(parent__project__isnull=False)
+    remembers = Q(owner__preference__remembers=True) & ~Q(kind__in=("gateway", "file"))
+    return Case(
+        When(shares & is_inside, then=_lines_of(of_project, "kept_in")),
+        When(shares & remembers, then=_lines_of(of_person, "kept_for")),
+        default=None,
+        output_field=TextField(),
+    )
 
 
 def column_of(conversation: Conversation) -> str | None:
-    """The same for a conversation that may be unsaved; one query if it is in a project."""
-    if conversation.project_id is None or not conversation.shares_memory:
+    """The same for a conversation that may be unsaved; at most two queries."""
+    scope = scope_of(conversation)
+    if not scope:
         return None
-    lines: str | None = standing_in(conversation.project_id).order_by().aggregate(lines=_lines())["lines"]
+    rows = standing_in(conversation.project_id) if scope == "project" else standing_for(conversation.owner_id)
+    lines: str | None = rows.order_by().aggregate(lines=_lines())["lines"]
     return lines
+
+
+def _lines_of(rows: QuerySet[LedgerEntry], kept: str) -> Subquery:
+    return Subquery(rows.order_by().values(kept).annotate(lines=_lines()).values("lines"))
 
 
 def _lines() -> StringAgg:
@@ -103,7 +134,7 @@ def kept_texts(column: str | None, *, own: tuple[str, ...], window: int) -> Kept
     kept_rules, room = _fitting(dict.fromkeys(rules), room)
     noted = [f"{_date(entry.said_at)}: “{entry.text}”" for entry in entries if entry.state == State.NOTED]
     kept_noted, room = _fitting(dict.fromkeys(noted), room)
-    return Kept(kept_rules, kept_noted)
+    return Kept(kept_rules, kept_noted, any(entry.kept_for_id for entry in entries))
 
 
 def _fitting(texts: Iterable[str], room: float) -> tuple[tuple[str, ...], float]:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from compression.core.ledger import withdrawals
 from compression.core.ledger.find import entry_of, find_entries
+from compression.core.ledger.oneself import facts_about_oneself
 from compression.core.ledger.own_words import Sentence
 from compression.core.ledger.values import DetectedEntry
 from compression.core.tokens import count_tokens
@@ -38,6 +39,8 @@ from conversations.errors import Conflict, Invalid, NotFound
 from conversations.models import Conversation, LedgerEntry, Message
 
 State = LedgerEntry.State
+TO_KEEP = ("preference", "fact")
+"""The kinds of entries that a person is asked to keep for all their conversations, each text once."""
 CHOSEN_STATES = (State.IN_FORCE, State.NOTED, State.DISMISSED)
 """The states that a person can choose."""
 
@@ -49,8 +52,14 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
     no query.
     """
     found, taking_back = find_entries(typed), withdrawals.taking_back(typed)
+    about_oneself = facts_about_oneself(typed)
+    asks = bool(about_oneself or any(entry.kind == "preference" for entry in found)) and _remembers(message)
+    if asks:
+        texts = {entry.text for entry in found}
+        found = (*found, *(fact for fact in about_oneself if fact.text not in texts))
     if not found and not taking_back:
         return
+    asked = _asked_before(message, found) if asks else set()
     topics = {entry.topic.name for entry in found}
     standing = current(message.conversation_id).filter(Q(state=State.IN_FORCE) | Q(topic__in=topics))
     heads = list(standing.filter(state__in=(State.IN_FORCE, State.NOTED)).order_by("decided_at"))
@@ -63,6 +72,7 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
             heads.remove(head)
     for number, one in enumerate(found, len(made)):
         entry = new_entry(message.conversation_id, one, said_at=message.created_at + number * TICK, message=message.pk)
+        entry.asks_to_keep = (asks and one.kind in TO_KEEP and one.text not in asked) or None
         replaced = [head for head in heads if entry.replaces(head)]
         if one.is_sure and not _has_room(entry, [head for head in heads if head not in replaced], window):
             entry.state = entry.chosen_state = State.NOTED
@@ -80,6 +90,26 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
     LedgerEntry.objects.bulk_create(made)
     save_entries([entry for entry in changed.values() if entry not in made])
     write_columns(message.conversation_id)
+
+
+def _remembers(message: Message) -> bool:
+    """Whether the person is asked what to keep for all their conversations; one query."""
+    asked = Conversation.objects.filter(
+        pk=message.conversation_id,
+        kind__in=kept.CHATS,
+        project=None,
+        shares_memory=True,
+        owner__preference__remembers=True,
+    )
+    return asked.exists()
+
+
+def _asked_before(message: Message, found: Sequence[DetectedEntry]) -> set[str]:
+    """The texts of entries that the person was asked to keep in any conversation."""
+    texts = [entry.text for entry in found if entry.kind in TO_KEEP]
+    owner = Conversation.objects.filter(pk=message.conversation_id).values("owner")
+    rows = LedgerEntry.objects.filter(conversation__owner__in=owner, text__in=texts, asks_to_keep__isnull=False)
+    return set(rows.values_list("text", flat=True))
 
 
 def _withdrawals(message: Message, sentences: Sequence[Sentence], heads: Sequence[LedgerEntry]) -> list[LedgerEntry]:
@@ -118,11 +148,11 @@ def withdraw(conversation_id: UUID, message_ids: Collection[UUID], *, by: UUID) 
     leaving = list(current(conversation_id).filter(message__in=message_ids)) if message_ids else []
     if not leaving:
         return
-    before = {entry.text: entry for entry in leaving if entry.is_chosen or entry.kept_in_id}
+    before = {entry.text: entry for entry in leaving if entry.is_chosen or entry.kept_in_id or entry.kept_for_id}
     repeated = [entry for entry in current(conversation_id).filter(message=by) if entry.text in before]
     for entry in repeated:
         earlier = before[entry.text]
-        entry.kept_in_id = earlier.kept_in_id
+        entry.kept_in_id, entry.kept_for_id = earlier.kept_in_id, earlier.kept_for_id
         if earlier.is_chosen:
             entry.chosen_state, entry.is_chosen = earlier.chosen_state, True
             entry.supersede(None)
@@ -166,7 +196,7 @@ def copy_entries(source_id: UUID, copy_id: UUID, ids: Mapping[str, str] | None) 
         by = new.get(row.superseded_by) if row.superseded_by else None
         row.pk, row.conversation_id, row.superseded_by = new[row.pk], copy_id, by
         row.message = UUID(ids[str(row.message)]) if ids is not None and row.message else None
-        row.kept_in_id = None  # the original's is kept
+        row.kept_in_id = row.kept_for_id = row.asks_to_keep = None  # the original's is kept
         row.state = State.SUPERSEDED if by else State(row.chosen_state)
         row._state.adding = True
     LedgerEntry.objects.bulk_create(rows)
@@ -206,33 +236,42 @@ def choose(conversation: Conversation, entry_id: UUID, *, state: str) -> LedgerE
 def keep(conversation: Conversation, entry_id: UUID, *, on: bool) -> LedgerEntry:
     """Keep an entry in force or noted for all conversations of the project, or for its own alone.
 
-    Raises NotFound, Conflict for a conversation that is in no project or keeps out of its memory and for an entry that
-    holds no more, and Invalid if the project has MAX_KEPT entries.
+    Outside of projects it is kept for all of the person's conversations that are in none, if that memory is on. Raises
+    NotFound, Conflict for a conversation without a memory to share and for an entry that holds no more, and Invalid if
+    MAX_KEPT entries are kept already.
     """
     with transaction.atomic():
         _lock(conversation)
         entry = current(conversation.pk).filter(pk=entry_id).first()
         if entry is None:
             raise NotFound(_("No such entry."))
-        if on:
-            _require_keepable(conversation, entry)
-        entry.kept_in_id = conversation.project_id if on else None
-        entry.save(update_fields=["kept_in"])
+        scope = _scope_to_keep(conversation, entry) if on else ""
+        entry.kept_in_id = conversation.project_id if scope == "project" else None
+        entry.kept_for_id = conversation.owner_id if scope == "person" else None
+        entry.asks_to_keep = None if entry.asks_to_keep is None else False
+        entry.save(update_fields=["kept_in", "kept_for", "asks_to_keep"])
         transaction.on_commit(partial(usage.publish_usage, conversation.pk))
     return entry
 
 
-def _require_keepable(conversation: Conversation, entry: LedgerEntry) -> None:
-    if conversation.project_id is None or not conversation.shares_memory:
-        raise Conflict(_("This chat is in no project that it shares its memory with."), code="not_shared")
+def _scope_to_keep(conversation: Conversation, entry: LedgerEntry) -> str:
+    scope = kept.scope_of(conversation)
+    if not scope:
+        raise Conflict(
+            _("This chat shares no memory: it is in no project, or kept out, and the memory of all chats is off."),
+            code="not_shared",
+        )
     if entry.state not in kept.STANDING or entry.kind == LedgerEntry.Kind.WITHDRAWAL:
         raise Conflict(_("Only what is in force or noted can be kept for the project."), code="not_standing")
-    if kept.standing_in(conversation.project_id).exclude(pk=entry.pk).count() >= kept.MAX_KEPT:
+    is_project = scope == "project"
+    rows = kept.standing_in(conversation.project_id) if is_project else kept.standing_for(conversation.owner_id)
+    if rows.exclude(pk=entry.pk).count() >= kept.MAX_KEPT:
         raise Invalid(
-            _("kept: a project keeps at most %(most)s entries. Remove one first.") % {"most": kept.MAX_KEPT},
+            _("kept: at most %(most)s entries are kept. Remove one first.") % {"most": kept.MAX_KEPT},
             field="kept",
             limit=kept.MAX_KEPT,
         )
+    return scope
 
 
 def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
@@ -260,7 +299,7 @@ def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
         kept.append(entry)
     removed = [entry for entry in entries if entry.state == State.IN_FORCE and entry not in kept]
     if len(made) == len(removed) == 1:
-        made[0].kept_in_id = removed[0].kept_in_id
+        made[0].kept_in_id, made[0].kept_for_id = removed[0].kept_in_id, removed[0].kept_for_id
     LedgerEntry.objects.bulk_create(made)
     for entry in removed:
         if len(made) == len(removed) == 1:

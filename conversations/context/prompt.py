@@ -75,6 +75,8 @@ def system_tokens(head: Head) -> int:
 def project_tokens(head: Head) -> int:
     """The tokens that the project's instructions and kept entries add to the system prompt, by our own count."""
     instructions = instructions_of(head)
+    if instructions.kept.is_personal:
+        return 0
     without = instructions._replace(project="", kept=Kept())
     return system_prompt.tokens(instructions) - system_prompt.tokens(without) if without != instructions else 0
 

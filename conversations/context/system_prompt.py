@@ -53,6 +53,14 @@ KEPT_NOTED = (
     "# Noted in the project\nThe person said this in other conversations of this project, and keeps it for all. It is "
     "a record of their words, not an order:"
 )
+OWN_RULES = (
+    "# Rules of the person\nThe person set these in other conversations, for all of them. Follow them in every answer; "
+    "where two disagree, the later one holds, and a rule of this conversation before all:"
+)
+OWN_NOTED = (
+    "# About the person\nThe person said this in other conversations, and keeps it for all. It is a record of their "
+    "words, not an order. Use it where it helps, and do not bring it up otherwise:"
+)
 MAX_NOTED_SHARE = 1 / 24
 """The largest share of the window for noted entries; the latest have it first."""
 MAX_NOTED_TOKENS = 2_000
@@ -86,7 +94,7 @@ class Instructions(NamedTuple):
     project: str = ""
     """The instructions of the conversation's project."""
     kept: Kept = Kept()
-    """The entries that are kept for the project."""
+    """The entries that are kept for the project, or for all conversations of the person."""
 
 
 def text(instructions: Instructions) -> str:
@@ -105,8 +113,9 @@ def text(instructions: Instructions) -> str:
 
 
 def _kept(kept: Kept) -> Iterator[str]:
-    """The sections of what is kept for the project."""
-    for heading, lines in ((KEPT_RULES, kept.rules), (KEPT_NOTED, kept.noted)):
+    """The sections of what is kept for the project, or for all conversations of the person."""
+    headings = (OWN_RULES, OWN_NOTED) if kept.is_personal else (KEPT_RULES, KEPT_NOTED)
+    for heading, lines in zip(headings, (kept.rules, kept.noted), strict=True):
         if lines:
             yield "\n".join((heading, *(f"- {line}" for line in lines)))
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -15,7 +16,7 @@ MAX_HISTORY = 20
 
 
 class LedgerEntry(models.Model):
-    """A rule, preference, decision, correction or withdrawal, in the words that its person typed: whole sentences.
+    """A rule, preference, decision, correction, withdrawal or fact, in its person's words: whole sentences.
 
     A withdrawal takes the rules about its topic out of force; while it `asks_about` one, its person has not answered.
     An entry that a later one about the same thing replaced has the state superseded, and goes back to `chosen_state`
@@ -28,6 +29,7 @@ class LedgerEntry(models.Model):
         DECISION = "decision", _("Decision")
         CORRECTION = "correction", _("Correction")
         WITHDRAWAL = "withdrawal", _("Withdrawal")
+        FACT = "fact", _("About you")
 
     class State(models.TextChoices):
         IN_FORCE = "in_force", _("In force")
@@ -57,6 +59,12 @@ class LedgerEntry(models.Model):
     # When it got its chosen state: of two about the same thing, the later decision holds.
     decided_at = models.DateTimeField(default=timezone.now, editable=False)
     is_withdrawn = models.BooleanField(default=False)
+    # The person whose chats outside of projects all have it.
+    kept_for = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+    # Whether the person is asked to keep it for all their chats; false once they have answered, null if never asked.
+    asks_to_keep = models.BooleanField(null=True, editable=False)
     # The project whose conversations all have it, as long as this one is in it (`conversations.context.kept`).
     kept_in = models.ForeignKey(
         "Project", on_delete=models.SET_NULL, null=True, blank=True, related_name="kept", db_index=False
@@ -70,6 +78,9 @@ class LedgerEntry(models.Model):
             models.Index(fields=["conversation", "topic"], name="ledger_by_topic", condition=Q(is_withdrawn=False)),
             models.Index(fields=["conversation", "message"], name="ledger_by_message"),
             models.Index(fields=["kept_in", "decided_at"], name="ledger_kept", condition=Q(kept_in__isnull=False)),
+            models.Index(
+                fields=["kept_for", "decided_at"], name="ledger_kept_for", condition=Q(kept_for__isnull=False)
+            ),
         ]
         verbose_name_plural = "ledger entries"
 

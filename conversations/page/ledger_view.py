@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from django.db.models import Q
+
 from compression.core.tokens import count_tokens
 from conversations.context import ledger_entries
-from conversations.context.kept import STANDING
+from conversations.context.kept import STANDING, scope_of
 from conversations.context.system_prompt import noted_lines
 from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models import Conversation, LedgerEntry, Message
@@ -17,8 +19,8 @@ from conversations.models import Conversation, LedgerEntry, Message
 MAX_LISTED = 50
 """The most noted entries, and the most that no longer hold, that the page lists: the latest of each."""
 State, Kind = LedgerEntry.State, LedgerEntry.Kind
-SHOWN_KINDS = (Kind.RULE, Kind.WITHDRAWAL)
-"""The kinds of entries that are shown below their messages."""
+SHOWN = Q(kind__in=(Kind.RULE, Kind.WITHDRAWAL)) | Q(asks_to_keep=True) | Q(kept_for__isnull=False)
+"""Matches the entries that are shown below their messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +70,34 @@ def ledger_lists(conversation: Conversation) -> LedgerLists:
 class EntryView:
     """An entry below its message: what it did (`does`), and the text of the rule that it is about.
 
-    `does` is "orders", "asks" (whether it orders), "withdraws", "asks_back" (whether it withdraws) or "dismissed".
+    `does` is "orders", "asks" (whether it orders), "withdraws", "asks_back" (whether it withdraws), "dismissed",
+    "asks_to_keep" (for all chats) or "kept" (for all chats).
     """
 
     entry: LedgerEntry
     does: str
     rule: str
-    can_keep: bool = False
-    """Whether the chat shares it with a project, whose other chats can have it too."""
+    scope: str = ""
+    """The other chats that can have it too: those of the "project", all of the "person", or none."""
 
 
 def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> defaultdict[UUID, list[EntryView]]:
-    """The entries that are shown below each message, by its id: rules and withdrawals; at most three queries."""
+    """The rules, withdrawals and questions that are shown below each message, by its id; at most five queries."""
     ids = [message.pk for message in messages if message.role == Message.Role.USER]
     shown: defaultdict[UUID, list[EntryView]] = defaultdict(list)
-    rows = ledger_entries.current(conversation_id).filter(message__in=ids, kind__in=SHOWN_KINDS) if ids else ()
+    rows = ledger_entries.current(conversation_id).filter(SHOWN, message__in=ids) if ids else ()
     entries = sorted(rows, key=lambda row: row.said_at)
     ended = _ended_by([row.pk for row in entries if row.kind == Kind.WITHDRAWAL])
     asked = {row.asks_about for row in entries if row.asks_about}
     rules = _by_id(conversation_id, asked - {row.pk for row in entries}) | {row.pk: row for row in entries}
     taking_back = {(row.message, row.text) for row in entries if row.kind == Kind.WITHDRAWAL}
-    sharing = Conversation.objects.filter(pk=conversation_id, shares_memory=True).exclude(project=None)
-    shares = any(row.state in STANDING for row in entries) and sharing.exists()
+    scope = ""
+    if any(row.state in STANDING for row in entries):
+        scope = scope_of(Conversation.objects.only("kind", "project", "shares_memory", "owner").get(pk=conversation_id))
     for row in entries:
         is_told = row.kind != Kind.WITHDRAWAL and (row.message, row.text) in taking_back  # one line a sentence
         if row.message and not is_told and (view := _entry_view(row, ended, rules)):
-            shown[row.message].append(replace(view, can_keep=shares and view.does == "orders"))
+            shown[row.message].append(replace(view, scope=scope))
     return shown
 
 
@@ -104,8 +108,12 @@ def _entry_view(
         if row.asks_about in rules and row.state == State.NOTED:
             return EntryView(row, "asks_back", rules[row.asks_about].text)
         return EntryView(row, "withdraws", ended[row.pk]) if row.pk in ended else None
-    if row.state == State.IN_FORCE:
+    if row.state == State.IN_FORCE and row.kind == Kind.RULE:
         return EntryView(row, "orders", row.text)
+    if row.asks_to_keep or (row.kept_for_id and row.asks_to_keep is False):
+        return EntryView(row, "asks_to_keep" if row.asks_to_keep else "kept", row.text)
+    if row.kind != Kind.RULE:
+        return None
     if row.state == State.NOTED and not row.is_chosen:
         return EntryView(row, "asks", row.text)
     return EntryView(row, "dismissed", row.text) if row.state == State.DISMISSED else None

@@ -99,7 +99,7 @@ def entry_json(entry: LedgerEntry) -> dict[str, Any]:
         "said_at": entry.said_at.isoformat(),
         "asks_about": str(entry.asks_about) if entry.asks_about else None,
         "superseded_by": str(entry.superseded_by) if entry.superseded_by else None,
-        "kept": entry.kept_in_id is not None,
+        "kept": bool(entry.kept_in_id or entry.kept_for_id),
         "history": entry.history,
     }
 

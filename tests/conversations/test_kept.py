@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import projects
+from conversations import preferences, projects
 from conversations.access import own_conversations
 from conversations.context import ledger, prompt, settings
 from conversations.context.head import head_of
 from conversations.context.kept import MAX_KEPT, MAX_KEPT_SHARE, kept_texts
-from conversations.context.system_prompt import KEPT_NOTED, KEPT_RULES, text
+from conversations.context.system_prompt import KEPT_NOTED, KEPT_RULES, OWN_NOTED, OWN_RULES, text
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.models import Conversation, LedgerEntry, ModelProfile, Project
 from conversations.turns import forks, turn
@@ -115,7 +115,7 @@ def test_kept_entries_have_their_share_of_the_window_and_their_part_of_the_meter
 
 def test_what_cannot_be_kept_is_refused_with_its_reason(user: User, profile: ModelProfile, project: Project) -> None:
     outside, inside = chat(None, profile, user, RULE), chat(project, profile, user, RULE)
-    with pytest.raises(Conflict, match="in no project"):
+    with pytest.raises(Conflict, match="shares no memory"):
         kept_from(outside)
     with pytest.raises(NotFound):
         ledger.keep(inside, outside.ledger.get().pk, on=True)
@@ -188,3 +188,94 @@ def test_a_fork_keeps_nothing_and_new_words_are_kept_in_place_of_the_old(
     assert copy.ledger.get().kept_in_id is None
     settings.change(source, rules=["Always answer in German."])
     assert "- Always answer in German." in prompt_of(beside) and RULE not in prompt_of(beside)
+
+
+@pytest.fixture
+def remembers(user: User) -> None:
+    preferences.change(user, remembers=True)
+
+
+def said(row: Conversation, text: str) -> list[LedgerEntry]:
+    """The entries of a new message."""
+    row.refresh_from_db()
+    begun = turn.begin(row, content=text)
+    return list(LedgerEntry.objects.filter(message=begun.question.pk))
+
+
+def test_a_fact_is_asked_about_once_and_kept_for_all_chats_in_no_project(
+    user: User, profile: ModelProfile, project: Project, remembers: None
+) -> None:
+    source, beside, inside = chat(None, profile, user), chat(None, profile, user), chat(project, profile, user)
+    (entry,) = said(source, "I live in Lisbon.")
+    assert (entry.kind, entry.state, entry.asks_to_keep) == ("fact", "noted", True)
+    assert "Lisbon" not in prompt_of(beside), "nothing is kept without an answer"
+    ledger.keep(source, entry.pk, on=True)
+    assert f"{OWN_NOTED}\n- {entry.said_at:%Y-%m-%d}: “I live in Lisbon.”" in prompt_of(beside)
+    assert "Lisbon" not in prompt_of(inside)
+    (again,) = said(beside, "I live in Lisbon.")
+    assert again.asks_to_keep is None
+    (moved,) = said(beside, "I live in Porto.")
+    assert "Lisbon" in prompt_of(chat(None, profile, user))
+    ledger.keep(beside, moved.pk, on=True)
+    assert "Porto" in prompt_of(source) and "Lisbon" not in prompt_of(source)
+
+
+def test_no_is_an_answer_and_the_question_does_not_come_again(
+    user: User, profile: ModelProfile, remembers: None
+) -> None:
+    source = chat(None, profile, user)
+    (entry,) = said(source, "I prefer short answers.")
+    assert (entry.kind, entry.asks_to_keep) == ("preference", True)
+    assert "short answers" not in prompt_of(chat(None, profile, user))
+    assert ledger.keep(source, entry.pk, on=False).asks_to_keep is False
+    assert [again.asks_to_keep for again in said(chat(None, profile, user), "I prefer short answers.")] == [None]
+
+
+def test_the_memory_of_all_chats_is_off_until_it_is_switched_on(user: User, profile: ModelProfile) -> None:
+    source = chat(None, profile, user, RULE)
+    assert said(source, "I live in Lisbon.") == []
+    with pytest.raises(Conflict, match="off"):
+        kept_from(source)
+    preferences.change(user, remembers=True)
+    kept_from(source)
+    beside = chat(None, profile, user)
+    assert f"{OWN_RULES}\n- {RULE}" in prompt_of(beside)
+    preferences.change(user, remembers=False)
+    assert RULE not in prompt_of(beside)
+
+
+def test_what_is_kept_for_all_chats_leaves_with_its_message_its_chat_and_its_place(
+    user: User, profile: ModelProfile, project: Project, remembers: None, django_user_model: type[User]
+) -> None:
+    source, beside = chat(None, profile, user), chat(None, profile, user)
+    (entry,) = said(source, "My name is Ana.")
+    ledger.keep(source, entry.pk, on=True)
+    settings.change(source, project=project)
+    assert "Ana" not in prompt_of(beside) + prompt_of(source)
+    settings.change(source, project=None)
+    settings.change(source, shares_memory=False)
+    assert "Ana" not in prompt_of(beside)
+    settings.change(source, shares_memory=True)
+    assert "Ana" in prompt_of(beside)
+    other = django_user_model.objects.create_user("bob", password="correct horse battery")
+    preferences.change(other, remembers=True)
+    assert "Ana" not in prompt_of(chat(None, profile, other))
+    gateway = Conversation.objects.create(owner=user, model=profile, kind="gateway")
+    assert head_of(gateway.pk).kept is None
+    ledger.withdraw(source.pk, [entry.message], by=source.pk)  # type: ignore[list-item]
+    assert "Ana" not in prompt_of(beside)
+
+
+def test_the_pages_ask_keep_list_and_switch(user: User, profile: ModelProfile) -> None:
+    pages, row = Pages(user), chat(None, profile, user)
+    assert pages.post("remember_person", on="on").headers["HX-Refresh"] == "true"
+    (entry,) = said(row, "I live in Lisbon.")
+    assert "Remember this in all chats?" in pages.get("chat", row.pk).content.decode()
+    shown = pages.post("decide", row.pk, entry.pk, kept="1").content.decode()
+    assert "Remembered in all chats:" in shown and "Remember this" not in shown
+    listed = f"{pages.get('remembered').request['PATH_INFO']}?state=kept"
+    assert "I live in Lisbon." in pages.client.get(listed).content.decode()
+    assert pages.post("choose_remembered", entry.pk, kept="").status_code == 200
+    assert "Nothing here yet." in pages.client.get(listed).content.decode()
+    pages.post("remember_person")
+    assert not preferences.preference_of(user).remembers

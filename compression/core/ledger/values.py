@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["rule", "preference", "decision", "correction", "withdrawal"]
+Kind = Literal["rule", "preference", "decision", "correction", "withdrawal", "fact"]
 MAX_ENTRY_CHARS = 1_000
 """A longer sentence is no entry: entries are whole sentences, and each costs tokens in every request."""
 MAX_ENTRIES = 60

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from conversations.api.schemas.fields import Body, about
 from conversations.context.rules import MAX_RULE_CHARS
 
-Kind = Literal["rule", "preference", "decision", "correction", "withdrawal"]
+Kind = Literal["rule", "preference", "decision", "correction", "withdrawal", "fact"]
 State = Literal["in_force", "noted", "dismissed", "superseded"]
 SAID_AT = "2026-11-20T09:12:44.871022+00:00"
 
@@ -46,7 +46,9 @@ class Entry(BaseModel):
         None,
     )
     superseded_by: UUID | None = about("The entry in its place; null: none.", "0199b3c2-90aa-7c10-8f0e-6d1f5a3f0c14")
-    kept: bool = about("Whether it is kept for all conversations of a project.", False)
+    kept: bool = about(
+        "Whether it is kept for all conversations of the project, or of the person where it is in none.", False
+    )
     history: list[Change] = about("The changes of its state, the latest 20, in order.")
 
 
@@ -67,4 +69,8 @@ class Choice(Body):
     model_config = ConfigDict(json_schema_extra={"example": {"state": "in_force"}})
 
     state: Literal["in_force", "noted", "dismissed"] | None = Field(None, description="The state that the entry gets.")
-    kept: bool | None = Field(None, description="Whether all conversations of the project have it, or its own alone.")
+    kept: bool | None = Field(
+        None,
+        description="Whether all conversations of the project have it, or of the person where it is in none; or its "
+        "own alone.",
+    )

@@ -21,6 +21,7 @@ from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
 from conversations.context import goals, ledger, settings
+from conversations.context.kept import scope_of
 from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
 from conversations.messages.history import with_visible_parts
@@ -80,6 +81,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "goal_form": partial(GoalForm, goal),
         "step_forms": partial(step_forms, progress),
         "rule_forms": partial(rule_forms, conversation),
+        "memory_scope": partial(scope_of, conversation),
         "policy_form": partial(PolicyForm, conversation),
         "snapshots": conversation.snapshots.order_by("-created_at").defer("compressed_context")[:SHOWN],
         "trust": reliability_of(conversation),
@@ -203,10 +205,12 @@ def rules(request: Request, conversation: Conversation) -> str:
 
 @changes("rules")
 def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
-    """Put an entry of the ledger in force, note it or dismiss it, by `state`; or keep it for the project, by `kept`."""
+    """Put an entry of the ledger in force, note it or dismiss it, by `state`; or keep it for other chats, by `kept`."""
     if "kept" in request.POST:
-        is_kept = ledger.keep(conversation, entry_id, on=bool(request.POST["kept"])).kept_in_id
-        return _("All chats of the project have it.") if is_kept else _("Only this chat has it.")
+        entry = ledger.keep(conversation, entry_id, on=bool(request.POST["kept"]))
+        if entry.kept_for_id:
+            return _("All your chats that are in no project have it.")
+        return _("All chats of the project have it.") if entry.kept_in_id else _("Only this chat has it.")
     entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
     return _(STATE_NOTICES[entry.chosen_state])
 
@@ -214,7 +218,7 @@ def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
 @member
 @require_POST
 def decide(request: Request, pk: UUID, entry_id: UUID) -> HttpResponse:
-    """Choose the state of an entry, or keep it for the project, from below its message, which is shown again."""
+    """Choose the state of an entry, or keep it for other chats, from below its message, which is shown again."""
     conversation = get_conversation(request.user, pk)
     if "kept" in request.POST:
         entry = ledger.keep(conversation, entry_id, on=bool(request.POST["kept"]))

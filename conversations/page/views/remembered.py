@@ -7,16 +7,19 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh
 
+from conversations import preferences
 from conversations.access import own_conversations
 from conversations.context import ledger, ledger_entries, settings
+from conversations.context.kept import STANDING
 from conversations.errors import Conflict, Invalid
 from conversations.models import LedgerEntry
 from conversations.page.views.guard import Request, member
@@ -30,6 +33,7 @@ State = LedgerEntry.State
 STATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "in_force": (gettext_noop("In force"), (State.IN_FORCE,)),
     "noted": (gettext_noop("Noted"), (State.NOTED,)),
+    "kept": (gettext_noop("In all chats"), STANDING),
     "past": (gettext_noop("Past"), (State.SUPERSEDED, State.DISMISSED)),
 }
 """The lists of the page, each with its label and the states of its entries."""
@@ -44,12 +48,13 @@ def remembered(request: Request) -> HttpResponse:
     shown = shown if shown in STATES else "in_force"
     query = request.GET.get("q", "").replace("\0", "").strip()[:MAX_QUERY_CHARS]
     rows = _matching(request, query)
-    listed = rows.filter(state__in=STATES[shown][1]).select_related("conversation__project")
+    listed = _list(rows, shown).select_related("conversation__project")
     context = {
         "sidebar": sidebar(request.user),
         "shown": shown,
         "query": query,
-        "lists": _counted(rows),
+        "lists": [(name, _(label), _list(rows, name).count()) for name, (label, _states) in STATES.items()],
+        "remembers": preferences.preference_of(request.user).remembers,
         "page": Paginator(listed.order_by("-said_at", "-pk"), ON_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "conversations/remembered.html", context)
@@ -104,6 +109,20 @@ def export_remembered(request: Request) -> HttpResponse:
     return response
 
 
+@member
+@require_POST
+def remember_person(request: Request) -> HttpResponse:
+    """Switch the memory of all chats outside of projects on (`on` given) or off; the page as it is now."""
+    preferences.change(request.user, remembers="on" in request.POST)
+    return HttpResponseClientRefresh()
+
+
+def _list(rows: QuerySet[LedgerEntry], name: str) -> QuerySet[LedgerEntry]:
+    """The entries of one of STATES."""
+    listed = rows.filter(state__in=STATES[name][1])
+    return listed.filter(kept_for__isnull=False) if name == "kept" else listed
+
+
 def _own(request: Request) -> QuerySet[LedgerEntry]:
     """The entries of the person's chats, without those in the trash."""
     return LedgerEntry.objects.filter(conversation__in=own_conversations(request.user), is_withdrawn=False)
@@ -114,9 +133,3 @@ def _matching(request: Request, query: str) -> QuerySet[LedgerEntry]:
     for word in query.split():
         rows = rows.filter(Q(text__icontains=word) | Q(conversation__title__icontains=word))
     return rows
-
-
-def _counted(rows: QuerySet[LedgerEntry]) -> list[tuple[str, str, int]]:
-    """(name, label, number of entries) of each list."""
-    counts = dict(rows.order_by().values_list("state").annotate(count=Count("pk")))
-    return [(name, _(label), sum(counts.get(state, 0) for state in states)) for name, (label, states) in STATES.items()]
