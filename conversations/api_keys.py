@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from conversations import admission, limits
 from conversations.errors import Conflict, NotFound
-from conversations.models import ApiKey
+from conversations.models import ApiKey, Project
 from conversations.models.api_key import digest, key_of
 from conversations.runtime import log_context
 from conversations.validation import clean_text
@@ -62,6 +62,13 @@ def let_search(user: AbstractBaseUser, key_id: int, *, on: bool) -> ApiKey:
     if not _mine(user).filter(pk=key_id, revoked_at=None).update(searches_history=on):
         raise NotFound(_("You have no such key."))
     return _mine(user).get(pk=key_id)
+
+
+def give_project(user: AbstractBaseUser, key_id: int, project: Project | None) -> ApiKey:
+    """Have the key's calls of the gateway belong to a project of the person, or to none. Raises NotFound."""
+    if not _mine(user).filter(pk=key_id, revoked_at=None).update(project=project):
+        raise NotFound(_("You have no such key."))
+    return _mine(user).select_related("project").get(pk=key_id)
 
 
 def revoke_all(user: AbstractBaseUser) -> int:

@@ -97,7 +97,15 @@ def column_of(conversation: Conversation) -> str | None:
     scope = scope_of(conversation)
     if not scope:
         return None
-    rows = standing_in(conversation.project_id) if scope == "project" else standing_for(conversation.owner_id)
+    return lines_of(conversation.project_id) if scope == "project" else _joined(standing_for(conversation.owner_id))
+
+
+def lines_of(project: Any) -> str | None:
+    """The kept entries of a project, one JSON object a line; None for none."""
+    return _joined(standing_in(project))
+
+
+def _joined(rows: QuerySet[LedgerEntry]) -> str | None:
     lines: str | None = rows.order_by().aggregate(lines=_lines())["lines"]
     return lines
 

@@ -106,14 +106,16 @@ def text(instructions: Instructions) -> str:
     part = PLANNER if instructions.kind == "agent" and instructions.has_tools else ""
     rules = "\n".join((RULES, *(f"- {rule}" for rule in instructions.rules))) if instructions.rules else ""
     noted = "\n".join((NOTED, *instructions.noted)) if instructions.noted else ""
-    project = f"{PROJECT}\n{instructions.project}" if instructions.project else ""
+    project = project_sections(instructions.project, instructions.kept)
     own = (instructions.personal, instructions.goal)
-    parts = (base, part, MODES.get(instructions.mode, ""), project, *_kept(instructions.kept), *own, rules, noted)
+    parts = (base, part, MODES.get(instructions.mode, ""), *project, *own, rules, noted)
     return "\n\n".join(part for part in parts if part)
 
 
-def _kept(kept: Kept) -> Iterator[str]:
-    """The sections of what is kept for the project, or for all conversations of the person."""
+def project_sections(instructions: str, kept: Kept) -> Iterator[str]:
+    """The sections with a project's instructions and what is kept for it, or for all conversations of the person."""
+    if instructions:
+        yield f"{PROJECT}\n{instructions}"
     headings = (OWN_RULES, OWN_NOTED) if kept.is_personal else (KEPT_RULES, KEPT_NOTED)
     for heading, lines in zip(headings, (kept.rules, kept.noted), strict=True):
         if lines:

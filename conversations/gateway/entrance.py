@@ -14,6 +14,7 @@ from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call
 from conversations.gateway.checkpoints import State
 from conversations.gateway.documents import read_for
+from conversations.gateway.projects import project_of
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.gateway.request import GatewayRequest, parse_request
 from conversations.gateway.responses import Unauthenticated
@@ -54,7 +55,8 @@ def parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayReque
         text = request.body.decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
-    return parse_request(text, protocol, owner_id=call.owner_id)
+    assert call.key is not None
+    return parse_request(text, protocol, owner_id=call.owner_id, project=project_of(request, call.key))
 
 
 def signed_in(request: HttpRequest, call: Call) -> None:

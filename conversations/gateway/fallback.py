@@ -68,7 +68,12 @@ def _to_other(asked: GatewayRequest, call: Call) -> GatewayRequest | None:
             continue
         if profile.pk == asked.profile.pk:
             continue
-        other = parse_request(json.dumps(asked.own | {"model": profile.name}), asked.protocol, owner_id=call.owner_id)
+        other = parse_request(
+            json.dumps(asked.own | {"model": profile.name}),
+            asked.protocol,
+            owner_id=call.owner_id,
+            project=asked.project,
+        )
         call.profile = call.fallback = profile
         call.before = call.after = other.usage(None).total
         return other

@@ -39,6 +39,16 @@ class Asked:
     hold: Callable[[Json], Awaitable[None]] = _hold_nothing
 
 
+def with_system_message(body: Json, instructions: str) -> Json:
+    """A chat completion with instructions behind its first system messages."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    is_lead = [isinstance(one, dict) and one.get("role") in ("system", "developer") for one in messages]
+    place = next((place for place, leads in enumerate(is_lead) if not leads), len(messages))
+    return body | {"messages": [*messages[:place], {"role": "system", "content": instructions}, *messages[place:]]}
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """How callers speak. `read` makes the body of a chat completion of theirs, for a model, and raises Invalid.
@@ -60,6 +70,8 @@ class Protocol:
     """The fields of its requests; None: those that `options` names."""
     completed: Callable[[Json, int], Json] = lambda body, owner_id: body
     """The request of a person with all that it names of earlier ones; raises Invalid."""
+    instructed: Callable[[Json, str], Json] = with_system_message
+    """The request with further instructions behind its own, whose beginning caches keep."""
     hold: Callable[[int, Json, Json], None] | None = None
     """Holds an answer to a person's request, so that later ones may name it."""
     ping: str = ": ping\n\n"

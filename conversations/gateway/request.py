@@ -16,7 +16,7 @@ from compression.core.plan.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
 from conversations.context.usage import too_large, too_large_detail
 from conversations.errors import Invalid, NotFound, TooLarge
-from conversations.gateway import checkpoints
+from conversations.gateway import checkpoints, projects
 from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
 from conversations.gateway.documents import with_texts
@@ -25,7 +25,7 @@ from conversations.gateway.mending import mended, mended_tools, without_surrogat
 from conversations.gateway.options import LIMITS, left_out, passed
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.llm.profiles import chat_profiles, default_profile
-from conversations.models import ModelProfile
+from conversations.models import ModelProfile, Project
 from conversations.validation import clean_text, parse_json
 
 MAX_REPLY_SHARE = 1 / 4
@@ -54,6 +54,8 @@ class GatewayRequest:
     own: dict[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     """The caller's options that are not forwarded."""
+    project: Project | None = None
+    """The project that the call belongs to."""
 
     @property
     def is_stream(self) -> bool:
@@ -108,8 +110,13 @@ class GatewayRequest:
         return self.history.fixed_tokens + state.tokens + sent
 
 
-def parse_request(text: str, protocol: Protocol = CHAT, *, owner_id: int = 0) -> GatewayRequest:
-    """The call of a person in a body. Raises Invalid, naming the field, or NotFound for an unknown model."""
+def parse_request(
+    text: str, protocol: Protocol = CHAT, *, owner_id: int = 0, project: Project | None = None
+) -> GatewayRequest:
+    """The call of a person in a body, with the instructions of its project.
+
+    Raises Invalid, naming the field, or NotFound for an unknown model.
+    """
     given = parse_json(text)
     if not isinstance(given, dict):
         raise Invalid("body: must be a JSON object.", field="body")
@@ -120,6 +127,8 @@ def parse_request(text: str, protocol: Protocol = CHAT, *, owner_id: int = 0) ->
     is_storable = _UNSTORABLE.search(text) is None
     own = given if is_storable else without_surrogates(given)
     given = protocol.completed(own, owner_id)
+    if project and (instructions := projects.instructions_of(project, window=profile.usable_window.size)):
+        given = protocol.instructed(given, instructions)
     dropped = left_out(given, protocol.known)
     body = protocol.read(given, profile)
     body |= {"messages": with_texts(body.get("messages"), profile)}
@@ -129,7 +138,7 @@ def parse_request(text: str, protocol: Protocol = CHAT, *, owner_id: int = 0) ->
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
     window = _window(profile, forwarded) if protocol.reserves_limit else profile.usable_window
-    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, own, dropped)
+    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, own, dropped, project)
 
 
 def models() -> list[ModelProfile]:

@@ -31,6 +31,10 @@ class ApiKey(models.Model):
     last_used = models.DateTimeField(null=True, editable=False)
     searches_history = models.BooleanField(default=False, db_default=False)
     """Whether models that answer its calls may search the compacted part of a history."""
+    # The project that calls with it belong to, unless they name another.
+    project = models.ForeignKey(
+        "Project", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     revoked_at = models.DateTimeField(null=True, editable=False)
 
     def __str__(self) -> str:
@@ -45,7 +49,7 @@ class ApiKey(models.Model):
 
 def key_of(plain: str) -> ApiKey | None:
     """The valid key with this text, with its user; None if there is none. Records the key's last use."""
-    live = ApiKey.objects.select_related("user").filter(revoked_at=None, user__is_active=True)
+    live = ApiKey.objects.select_related("user", "project").filter(revoked_at=None, user__is_active=True)
     key = live.filter(hash=digest(plain)).first()
     now = timezone.now()
     if key and (key.last_used is None or now - key.last_used > LAST_USE_INTERVAL):

@@ -156,3 +156,15 @@ def test_words_that_no_rule_may_have_and_other_entries_are_refused(
     assert Pages(other).post("reword", rule.pk, words="Always use it.").status_code == 404
     conversation.refresh_from_db()
     assert conversation.rules == ["Never use port 5433."]
+
+
+async def test_what_is_sent_says_for_which_reply_it_was_sent_last(user: User, chat: Chat) -> None:
+    conversation = chat.conversation
+    await chat.say("Always answer in French.")
+    reply = await conversation.messages.filter(role="assistant").alatest("created_at")
+    response = await sync_to_async(lambda: Pages(user).get("remembered"))()
+    assert f"/c/{conversation.pk}/#message-{reply.pk}" in response.content.decode()
+    assert "last sent for the reply of" in words(response)
+    await sync_to_async(lambda: add_rule(conversation, "Answer in one line."))()
+    html = (await sync_to_async(lambda: Pages(user).get("remembered"))()).content.decode()
+    assert html.count("last sent for the reply of") == 1, "no reply had the rule that was just added"

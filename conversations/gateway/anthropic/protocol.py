@@ -10,6 +10,7 @@ from conversations.gateway.protocol import Protocol
 
 MESSAGES = Protocol(
     read=request.read,
+    instructed=request.instructed,
     error=reply.error,
     broken=reply.broken,
     reserves_limit=False,  # every request has one, as large as the largest models allow

@@ -116,3 +116,11 @@ def _format(config: object) -> Json:
         return {}
     schema = {"name": "answer", "schema": form.get("schema") or {}}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def instructed(body: Json, instructions: str) -> Json:
+    """The request with instructions behind its own system prompt."""
+    given = body.get("system")
+    if isinstance(given, list):
+        return body | {"system": [*given, {"type": "text", "text": instructions}]}
+    return body | {"system": f"{given}\n\n{instructions}" if given and isinstance(given, str) else instructions}

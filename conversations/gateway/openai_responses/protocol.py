@@ -13,6 +13,7 @@ RESPONSES = Protocol(
     events=events.events,
     known=request.KNOWN,
     completed=held.completed,
+    instructed=request.instructed,
     hold=held.hold,
     # Codex asks five times more after any other status.
     statuses={"context_too_large": 400},

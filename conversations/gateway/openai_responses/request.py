@@ -84,3 +84,9 @@ def _text(text: object, *, at_openai: bool) -> Json:
     if at_openai and text.get("verbosity"):
         read["verbosity"] = text["verbosity"]
     return read
+
+
+def instructed(body: Json, instructions: str) -> Json:
+    """The request with instructions behind its own."""
+    given = body.get("instructions")
+    return body | {"instructions": f"{given}\n\n{instructions}" if given and isinstance(given, str) else instructions}

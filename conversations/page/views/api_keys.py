@@ -14,6 +14,8 @@ from conversations import api_keys
 from conversations.errors import Refused
 from conversations.page.views.guard import Request, member
 from conversations.page.views.preferences import page, section
+from conversations.page.views.query_params import id_of
+from conversations.projects import get_project
 
 
 @member
@@ -51,6 +53,24 @@ def key_history(request: Request, key_id: int) -> HttpResponse:
     else:
         said = _("Models that answer “%(name)s” search compacted histories no more.")
     return _keys_page(request, said=said % {"name": key.name})
+
+
+@member
+@never_cache
+@require_POST
+def key_project(request: Request, key_id: int) -> HttpResponse:
+    """Have the key's calls of the gateway belong to a project (`key_project`: its id, "" for none)."""
+    project_id = id_of(request.POST, "key_project")
+    project = get_project(request.user, project_id) if project_id else None
+    key = api_keys.give_project(request.user, key_id, project)
+    if not request.htmx:
+        return redirect("settings")
+    said = (
+        _("Calls with “%(name)s” follow the project %(project)s.")
+        if project
+        else _("Calls with “%(name)s” follow no project.")
+    )
+    return _keys_page(request, said=said % {"name": key.name, "project": project})
 
 
 def _keys_page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:

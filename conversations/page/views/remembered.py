@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -21,7 +21,7 @@ from conversations.access import own_conversations
 from conversations.context import ledger, ledger_entries, settings
 from conversations.context.kept import STANDING
 from conversations.errors import Conflict, Invalid
-from conversations.models import LedgerEntry
+from conversations.models import LedgerEntry, Message
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.runtime.payloads import entry_json
@@ -48,7 +48,7 @@ def remembered(request: Request) -> HttpResponse:
     shown = shown if shown in STATES else "in_force"
     query = request.GET.get("q", "").replace("\0", "").strip()[:MAX_QUERY_CHARS]
     rows = _matching(request, query)
-    listed = _list(rows, shown).select_related("conversation__project")
+    listed = _with_last_reply(_list(rows, shown)).select_related("conversation__project")
     context = {
         "sidebar": sidebar(request.user),
         "shown": shown,
@@ -121,6 +121,21 @@ def _list(rows: QuerySet[LedgerEntry], name: str) -> QuerySet[LedgerEntry]:
     """The entries of one of STATES."""
     listed = rows.filter(state__in=STATES[name][1])
     return listed.filter(kept_for__isnull=False) if name == "kept" else listed
+
+
+def _with_last_reply(rows: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
+    """The entries with `last_reply` and `last_sent`: the latest reply of their chat whose request had them, if any.
+
+    An entry that stands is part of each request of its chat: in its message, and quoted once that is compacted.
+    """
+    replies = Message.objects.filter(
+        conversation=OuterRef("conversation"),
+        role=Message.Role.ASSISTANT,
+        replaced_by=None,
+        created_at__gt=OuterRef("said_at"),
+    ).order_by("-created_at")
+    latest = {"last_reply": "pk", "last_sent": "created_at"}
+    return rows.annotate(**{name: Subquery(replies.values(column)[:1]) for name, column in latest.items()})
 
 
 def _own(request: Request) -> QuerySet[LedgerEntry]:

@@ -1,0 +1,32 @@
+"""The project that a call belongs to: that of its key, or the one that its header names. Its instructions go along."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+
+from conversations import projects
+from conversations.context.kept import kept_texts, lines_of
+from conversations.context.system_prompt import project_sections
+from conversations.errors import NotFound
+from conversations.models import ApiKey, Project
+
+HEADER = "X-Chatsite-Project"
+
+
+def project_of(request: HttpRequest, key: ApiKey) -> Project | None:
+    """The project of a call. Raises NotFound if the header names none of the key's owner."""
+    named = request.headers.get(HEADER, "").strip()
+    if not named:
+        return key.project
+    try:
+        return projects.get_project(key.user, UUID(named))
+    except (ValueError, Http404):
+        raise NotFound(f"{HEADER}: you have no project with this id.", code="project_not_found") from None
+
+
+def instructions_of(project: Project, *, window: int) -> str:
+    """What each of the project's conversations is told of it: its instructions, and what is kept for it."""
+    kept = kept_texts(lines_of(project.pk), own=(), window=window)
+    return "\n\n".join(project_sections(project.instructions, kept))
