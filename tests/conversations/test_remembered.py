@@ -165,6 +165,7 @@ async def test_what_is_sent_says_for_which_reply_it_was_sent_last(user: User, ch
     response = await sync_to_async(lambda: Pages(user).get("remembered"))()
     assert f"/c/{conversation.pk}/#message-{reply.pk}" in response.content.decode()
     assert "last sent for the reply of" in words(response)
+    await conversation.arefresh_from_db()
     await sync_to_async(lambda: add_rule(conversation, "Answer in one line."))()
     html = (await sync_to_async(lambda: Pages(user).get("remembered"))()).content.decode()
     assert html.count("last sent for the reply of") == 1, "no reply had the rule that was just added"
