@@ -60,11 +60,11 @@ bench-retention: $(VENV)/installed-bench
 torture: needs
 	@$(PYTHON) -m tests.needs require postgresql redis
 	@$(PYTHON) -m tests.core.torture --count 10000
-	@PAIRS=all LARGEST=64000 $(PYTHON) -m pytest -q -n 2 tests/core/test_readers.py
-	@LARGEST=640000 $(PYTHON) -m pytest -q tests/core/test_readers.py
-	@IN_A_ROW=60 $(PYTHON) -m pytest -q tests/core/test_strategies.py
-	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
-	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s tests/faults/test_schema.py
+	@PAIRS=all LARGEST=64000 $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/core/test_readers.py
+	@LARGEST=640000 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_readers.py
+	@IN_A_ROW=60 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_strategies.py
+	@LIVES=300 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life.py
+	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_schema.py
 	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture.floods
 	@$(PYTHON) -m tests.torture

@@ -70,11 +70,6 @@ def typed_text(content: str, origin: Mapping[str, Any] | None, *, instead: str =
     return "\n".join(part for part in parts if part)
 
 
-def typed_by_user(message: Message) -> str:
-    """The text that a person typed in a message; "" for messages of other roles."""
-    return typed_text(message.content, message.origin) if message.role == Message.Role.USER else ""
-
-
 def _untyped(message: Message) -> frozenset[str]:
     """The lines of a message that nobody typed here."""
     if source_of(message.origin):

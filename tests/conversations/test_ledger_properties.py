@@ -171,7 +171,7 @@ def holds(conversation: Conversation) -> None:
         assert row.state in (State.SUPERSEDED, row.chosen_state)
         assert row.superseded_by is None or row.superseded_by in rows, "what superseded it is there"
     typed = list(Message.objects.filter(HISTORY, conversation=conversation, role="user"))
-    found = {entry.text for row in typed for entry in find_entries(provenance.typed_by_user(row))}
+    found = {entry.text for row in typed for entry in find_entries(provenance.typed_text(row.content, row.origin))}
     entered = {row.text for row in rows.values() if row.message}
     assert found <= entered, "each sentence that a person typed is an entry"
     imported = {row.pk for row in typed if row.origin}

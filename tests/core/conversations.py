@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -52,3 +53,9 @@ def _turns(messages: Iterable[dict[str, Any]]) -> Iterable[Turn]:
             yield Turn(
                 str(number), message["role"], message["content"], created_at, tokens, message.get("name") or "", calls
             )
+
+
+def split_at_cut(history: Sequence[Turn], cut: datetime | None) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """(turns up to the cut, turns after it). `created_at` is strictly increasing along the history."""
+    after = bisect_right(history, cut, key=lambda turn: turn.created_at) if cut else 0
+    return tuple(history[:after]), tuple(history[after:])

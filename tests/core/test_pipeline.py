@@ -21,7 +21,7 @@ from compression.core.ports import Originals, no_originals
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
-from compression.core.window import split_at_cut
+from tests.core.conversations import split_at_cut
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD = "## Summary\nThey talked.\n\n## Decisions\n-\n\n## Files\n-\n\n## State\n- Done: all\n\n## Context\n-"

@@ -23,7 +23,7 @@ from compression.core.plan.rebuild import starting_point
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript, Turn, Window, total_tokens
-from compression.core.window import split_at_cut
+from tests.core.conversations import split_at_cut
 from tests.core.test_pipeline import GOOD, Scripted, assert_represented, run, turn
 
 LONG = GOOD.replace(

@@ -34,7 +34,7 @@ from compression.core.values import (
     Window,
     Written,
 )
-from compression.core.window import split_at_cut
+from tests.core.conversations import split_at_cut
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WINDOWS = (1_024, 2_048, 4_096, 16_384)
