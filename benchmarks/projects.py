@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 import statistics
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -48,10 +50,11 @@ def kept(name: str) -> None:
     from conversations.models import Conversation, ModelProfile
 
     ModelProfile.objects.update(window=WINDOW, token_correction=1.0)
-    shares, tokens, parts = [], [], 0
+    shares, tokens, places, parts = [], [], list[int](), 0
     for chat in chats_of(name):
         project = projects.create(_owner(), name=name)
-        parts += divided(chat, project)
+        talks = divided(chat, project)
+        parts += len(set(talks))
         message_index.keep_up()
         while message_index.catch_up():
             pass
@@ -59,36 +62,61 @@ def kept(name: str) -> None:
         new.messages.create(role="assistant", content="Hello.", token_count=8, created_at=timezone.now())
         for question in chat["qa"][:QUESTIONS]:
             if answer := answer_words(question):
-                with asked(new, question["question"]):
+                with asked(new, question["question"]), ranking() as talk_ranks:
                     loaded = recall.load_for_request(new.pk)
                     messages = prompt.assemble(loaded).messages[:-1]
                 request = content("\n".join(str(one["content"]) for one in messages))
                 shares.append(len(answer & request) / len(answer))
                 tokens.append(loaded.recalled.tokens if loaded.recalled else 0)
+                if wanted := {talks[at] for at in question["evidence"]}:
+                    places.append(next((at for at, talk in enumerate(talk_ranks, 1) if talk in wanted), 0))
     if shares:
         print(f"{name}, window {WINDOW:,}, {parts} conversations, {len(shares)} questions put in a new one")
         print(f"   {statistics.mean(shares):.3f}  {statistics.mean(tokens):,.0f} tokens of passages", flush=True)
+        first = "  ".join(f"@{most} {statistics.mean(0 < at <= most for at in places):.3f}" for most in (1, 5, 10))
+        reciprocal = statistics.mean(1 / at if at else 0 for at in places)
+        print(f"   conversations with evidence: recall {first}  MRR {reciprocal:.3f}", flush=True)
 
 
-def divided(chat: dict[str, Any], project: Any) -> int:
-    """Store the chat as one conversation for each of its days; returns their number."""
+@contextmanager
+def ranking() -> Iterator[list[str]]:
+    """The ids of the conversations in the order of their best passages, once something was recalled."""
+    from compression.core.recall import recall
+
+    ranks: list[str] = []
+    ranked_passages = recall.ranked_passages
+
+    def noting(*args: Any, **more: Any) -> list[tuple[float, recall.Quote]]:
+        found = ranked_passages(*args, **more)
+        ranks[:] = dict.fromkeys(quote.source.conversation_id for score, quote in found if score > 0)
+        return found
+
+    recall.ranked_passages = noting
+    try:
+        yield ranks
+    finally:
+        recall.ranked_passages = ranked_passages
+
+
+def divided(chat: dict[str, Any], project: Any) -> list[str]:
+    """Store the chat as one conversation for each of its days; returns the conversation's id of each message."""
     from conversations.context.transcript import message_tokens
     from conversations.models import Conversation, Message
 
     days = groupby(chat["messages"], key=lambda message: message["created_at"][:10])
-    count = 0
+    talks: list[str] = []
     for day, messages in days:
-        count += 1
         conversation = Conversation.objects.create(owner_id=1, model_id=1, project=project, title=f"Talk of {day}")
         latest = datetime.min
         for place, message in enumerate(messages):
+            talks.append(str(conversation.pk))
             said = datetime.fromisoformat(message["created_at"])
             latest = said if place == 0 or said > latest else latest + timedelta(microseconds=1)
             Message.objects.create(
                 conversation=conversation, role=message["role"], content=message["content"],
                 name=message.get("name") or "", created_at=latest, token_count=message_tokens(message["content"]),
             )  # fmt: skip
-    return count
+    return talks
 
 
 def cost() -> None:

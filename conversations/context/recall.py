@@ -41,9 +41,11 @@ COMMON_WEIGHT = 0.05
 """The factor for terms that most messages have: they only decide between messages that are alike in all others."""
 MAX_HITS = 40
 """The most messages that are read for a question, each with its two neighbours."""
-SHARES_IN_A_PROJECT = 2
+MAX_SHORT_CHARS = 200
+"""The mean length of messages up to which twice as many are read in a project: they say less each."""
+SHARES_IN_A_PROJECT = 3
 """The number of recall shares that passages of a project take at most, this conversation's included."""
-LEAST_IN_A_PROJECT = 0.1
+LEAST_IN_A_PROJECT = 0.05
 """The share of the best score below which a passage is left out in a project: answers stand in several chats."""
 RECENT_MESSAGES = 4
 """The messages before the question, two turns, whose names and numbers weigh in."""
@@ -272,15 +274,19 @@ def _referred(source: PastMessage, back: bool = False, conversation_id: str = ""
 
 def _of_project(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
     """(messages of the project's other conversations with most of the terms, and their neighbours; the number of
-    messages with each term). Three queries.
+    messages with each term). At most four queries.
     """
     assert past.project is not None
     proposed = message_index.propose(message_index.of_project(past.project), terms)
     weights = [rarity(count, MAX_ASSUMED) for count in proposed.counts]
     counts = dict(zip(terms, proposed.counts, strict=True))
-    if not (hits := proposed.best(weights, MAX_HITS)):
+    if not (hits := proposed.best(weights, 2 * MAX_HITS)):
         return [], counts
-    rows = BESIDE.rows(entries=",".join(map(str, hits)), cut=timezone.now())
+    first, more = hits[:MAX_HITS], hits[MAX_HITS:]
+    rows = BESIDE.rows(entries=",".join(map(str, first)), cut=timezone.now())
+    place = 3 + COLUMNS.index("content")
+    if more and sum(len(row[place]) for row in rows) < MAX_SHORT_CHARS * len(rows):
+        rows = BESIDE.rows(entries=",".join(map(str, hits)), cut=timezone.now())
     there = {row[0] for row in rows} - {past.conversation_id}
     members = Conversation.objects.filter(
         pk__in=there,

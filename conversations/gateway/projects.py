@@ -27,6 +27,6 @@ def project_of(request: HttpRequest, key: ApiKey) -> Project | None:
 
 
 def instructions_of(project: Project, *, window: int) -> str:
-    """What each of the project's conversations is told of it: its instructions, and what is kept for it."""
+    """The instructions of the project, and the entries that are kept for it, as its conversations have them."""
     kept = kept_texts(lines_of(project.pk), own=(), window=window)
     return "\n\n".join(project_sections(project.instructions, kept))

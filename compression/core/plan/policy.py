@@ -41,6 +41,7 @@ MAX_SUMMARIES_SHARE = 0.25
 """In a window so small that MIN_SUMMARIES would be more, all summaries together may take this share."""
 RECALL_SHARE, MAX_RECALL = 0.18, 6_000
 """Recalled passages may take this share of what a request may use, and at most MAX_RECALL of the model's tokens."""
+MORE_RECALL = 1.5
 LEAST_RECALL = 1 / 3
 """A compaction is due once recalled passages have less than this share of their room. Small windows need this: they are
 full before their threshold."""
@@ -217,14 +218,16 @@ class Policy:
     def recall_budget(self, window: Window, *, covered: int | None = None, summaries: int = 0, shares: int = 1) -> int:
         """The most tokens, by our own count, of passages that are recalled for one message.
 
-        `shares` is how many times the recall share they may take: twice where other conversations are recalled too.
+        `shares` is how many times the recall share they may take. Several may also take MORE_RECALL times as many
+        tokens, as other conversations are recalled too then.
 
         `covered` is the number of tokens of all compacted messages: `summaries` and passages together take at most
         COMPACTED_SHARE of it. None leaves that limit out.
         """
         if not self.recall:
             return 0
-        most = min(shares * self.recall_share * self._usable(window), self.recall_max_tokens / window.correction)
+        tokens = self.recall_max_tokens * (MORE_RECALL if shares > 1 else 1)
+        most = min(shares * self.recall_share * self._usable(window), tokens / window.correction)
         return int(most if covered is None else max(0.0, min(most, COMPACTED_SHARE * covered - summaries)))
 
     def max_new_summary_tokens(self, window: Window, covered: int) -> float:

@@ -180,43 +180,49 @@ def chosen(
     messages with each term, `among` that of all messages. A passage without a term of the query is taken only beside
     one that has it; terms of most messages do not count.
     """
+    ranked = ranked_passages(messages, weights, counts=counts, among=among, length=passage_chars(budget))
+    best = ranked[0][0] if ranked else 0.0
+    taken: list[Quote] = []
+    seen: set[str] = set()
+    already = [(quote.source.id, quote.start, quote.end) for quote in quoted]
+    frame = count(_frame(quote for _, quote in ranked)) + MESSAGE_OVERHEAD
+    left, own_left = budget - frame, budget - frame if own_budget is None else own_budget - frame
+    too_long = 0
+    for score, quote in ranked:
+        if score <= least * best or left < MIN_BUDGET_TOKENS // 4 or too_long == MAX_MISFITS:
+            break
+        if any(_overlap(quote, *place) for place in already):
+            continue
+        plain = " ".join(folded(quote.text).split())
+        if plain in seen:
+            continue
+        cost = count(_quotation(quote)) + 2
+        is_own = not quote.source.conversation_id
+        if cost > left or (is_own and cost > own_left):
+            too_long += cost > left
+            continue
+        seen.add(plain)
+        taken.append(quote)
+        left -= cost
+        own_left -= cost if is_own else 0
+    return _merged(sorted(taken, key=_when))
+
+
+def ranked_passages(
+    messages: Sequence[PastMessage], weights: Mapping[str, float], *, counts: Mapping[str, int], among: int, length: int
+) -> list[tuple[float, Quote]]:
+    """(score, passage) of all passages of the messages, about `length` characters each; the best first."""
     ordered = sorted(messages, key=lambda one: (one.conversation_id, one.created_at, one.id))
     room = MAX_READ_CHARS // max(len(ordered), 1)
-    length = passage_chars(budget)
     found = [piece for one in ordered for piece in passages(one, weights, room, length)]
-    pieces = [quote for quote, _ in found]
     importance = {
         term: weight * rarity(counts.get(term, 0), among)
         for term, weight in weights.items()
         if counts.get(term, 0) <= max(COMMON_SHARE * among, 1)
     }
     scores = _scores(found, importance, length)
-    best = max(scores, default=0.0)
-    ranked = sorted(range(len(pieces)), key=lambda at: scores[at], reverse=True)
-    taken: list[int] = []
-    seen: set[str] = set()
-    already = [(quote.source.id, quote.start, quote.end) for quote in quoted]
-    frame = count(_frame(pieces)) + MESSAGE_OVERHEAD
-    left, own_left = budget - frame, budget - frame if own_budget is None else own_budget - frame
-    too_long = 0
-    for at in ranked:
-        if scores[at] <= least * best or left < MIN_BUDGET_TOKENS // 4 or too_long == MAX_MISFITS:
-            break
-        if any(_overlap(pieces[at], *place) for place in already):
-            continue
-        plain = " ".join(folded(pieces[at].text).split())
-        if plain in seen:
-            continue
-        cost = count(_quotation(pieces[at])) + 2
-        is_own = not pieces[at].source.conversation_id
-        if cost > left or (is_own and cost > own_left):
-            too_long += cost > left
-            continue
-        seen.add(plain)
-        taken.append(at)
-        left -= cost
-        own_left -= cost if is_own else 0
-    return _merged(sorted((pieces[at] for at in taken), key=_when))
+    pieces = [quote for quote, _ in found]
+    return sorted(zip(scores, pieces, strict=True), key=lambda one: one[0], reverse=True)
 
 
 def render(quotes: Sequence[Quote]) -> str:
