@@ -1,4 +1,4 @@
-"""The files that the documents for contributors name are there, and their functions too."""
+"""The files that the documents for contributors name are there, and the definitions in them too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).parents[1]
 PATH = re.compile(r"`((?:chatsite|conversations|compression|docs|tests|benchmarks)/[\w./]+)`(?: \(`(\w+)`\))?")
-NAMED = re.compile(r"`(\w+)` in\s+`((?:conversations|compression)/[\w./]+\.py)`")
+NAMED = re.compile(r"`([\w.]+)` in\s+`((?:conversations|compression)/[\w./]+\.py)`")
+
+
+def _defines(source: str, name: str) -> bool:
+    """Whether a module has a function, a method, a class or a constant of this name."""
+    return bool(
+        re.search(rf"^\s*(?:(?:async )?def {name}\(|class {name}\b|{name}(?:: [^=]+)? = )", source, re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "SECURITY.md"])
@@ -25,5 +32,5 @@ def test_every_file_and_function_that_is_named_is_there(name: str) -> None:
     assert [
         f"{path}: {function}"
         for path, function in functions
-        if not re.search(rf"^(?:async )?def {function}\(", (ROOT / path).read_text(), re.MULTILINE)
+        if not all(_defines((ROOT / path).read_text(), part) for part in function.split("."))
     ] == []
