@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from conversations import api_keys
+from conversations import api_keys, projects
 from conversations.models import ApiKey
 from conversations.models.api_key import digest
 from tests.conversations.pages import Pages, elements
@@ -179,7 +179,7 @@ def test_the_page_takes_the_same_queries_however_many_keys_there_are(
     pages: Pages, user: User, profile: Any, django_assert_max_num_queries: Any
 ) -> None:
     ApiKey.objects.bulk_create(ApiKey(user=user, name=f"{n}", hash=f"{n}") for n in range(api_keys.MAX_KEYS))
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         assert pages.get("settings").status_code == 200
 
 
@@ -203,3 +203,19 @@ def test_an_operator_makes_and_revokes_keys_by_commands(user: User, capsys: pyte
     assert calls(plain).status_code == 401
     with pytest.raises(CommandError, match="No keys in use begin with"):
         call_command("revoke_api_key", plain[:7])
+
+
+def test_a_key_is_given_a_project_of_its_owner_and_no_other(pages: Pages, user: User) -> None:
+    make(pages, "agent")
+    key, eve = user.api_keys.get(), User.objects.create_user("eve")
+    assert "key_project" not in pages.get("settings").content.decode(), "there is no project yet"
+    own, hers = projects.create(user, name="Billing"), projects.create(eve, name="Hers")
+    html = pages.post("key_project", key.pk, key_project=own.pk).content.decode()
+    assert "Calls with “agent” follow the project Billing." in unescape(html) and "Hers" not in html
+    assert pages.post("key_project", key.pk, key_project=hers.pk).status_code == 404
+    assert Pages(eve).post("key_project", key.pk, key_project=hers.pk).status_code == 404
+    key.refresh_from_db()
+    assert key.project == own
+    assert "follow no project" in pages.post("key_project", key.pk, key_project="").content.decode()
+    key.refresh_from_db()
+    assert key.project is None
