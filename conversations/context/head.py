@@ -69,8 +69,9 @@ class Head(NamedTuple):
     price_output: Decimal | None = None
     recalls_in: UUID | None = None
     """The project whose other conversations passages are recalled from; None: there is none, or it is switched off."""
+    may_have_kept: bool = False
     kept: str | None = None
-    """The entries that are kept for the conversation's project, as lines of JSON (`conversations.context.kept`)."""
+    """The entries that are kept for the project, or for the person, as lines of JSON (`conversations.context.kept`)."""
     tools: tuple[Spec, ...] = ()
     """The tools that the model is offered."""
 
@@ -111,11 +112,16 @@ class Head(NamedTuple):
 
 
 def head_of(conversation_id: UUID) -> Head:
-    """The head of a conversation, with the tools that its model is offered. Raises Conversation.DoesNotExist."""
+    """The head of a conversation, with the tools that its model is offered; one more query for kept entries.
+
+    Raises Conversation.DoesNotExist.
+    """
     rows = HEAD.rows(conversation=conversation_id)
     if not rows:
         raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
     head = Head(*rows[0])
+    if head.may_have_kept:
+        head = head._replace(kept=KEPT.rows(conversation=conversation_id)[0][0])
     return head._replace(tools=tools_for(head)) if head.uses_tools and head.can_call else head
 
 
@@ -176,7 +182,7 @@ def _columns() -> dict[str, Any]:
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",
         "recalls_in": Case(When(shares_memory=True, project__recalls=True, then="project_id")),
-        "kept": kept.column(),
+        "may_have_kept": kept.may_have_any(),
     }
 
 
@@ -184,4 +190,9 @@ def _head_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
     return Conversation.objects.filter(pk=conversation).values_list(*_columns().values())
 
 
-HEAD = Prepared(_head_rows, conversation=(Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")))
+def _kept_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
+    return Conversation.objects.filter(pk=conversation).values_list(kept.column())
+
+
+EXAMPLE = (Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de"))
+HEAD, KEPT = Prepared(_head_rows, conversation=EXAMPLE), Prepared(_kept_rows, conversation=EXAMPLE)

@@ -14,7 +14,19 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, StringAgg, Subquery, TextField, Value, When
+from django.db.models import (
+    Case,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    StringAgg,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from compression.core.tokens import count_tokens
@@ -75,6 +87,12 @@ def with_replacements(entries: Iterable[LedgerEntry]) -> list[tuple[LedgerEntry,
         later |= {earlier.pk: entry for earlier in standing if entry.replaces(earlier)}
         standing = [earlier for earlier in standing if earlier.pk not in later] + [entry]
     return [(entry, later.get(entry.pk)) for entry in reversed(rows)]
+
+
+def may_have_any() -> Exists:
+    """Whether anything is kept for a conversation's project or person. It is read in less time than `column`."""
+    project = Coalesce(OuterRef("parent__project_id"), OuterRef("project_id"))
+    return Exists(LedgerEntry.objects.filter(Q(kept_in=project) | Q(kept_for=OuterRef("owner_id"))))
 
 
 def column() -> Case:
