@@ -235,6 +235,7 @@ def test_any_life_of_a_conversation(
             max_examples=LIVES, stateful_step_count=STEPS, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
-    assert LIVES < 100 or {"edit", "regenerate", "fork"} <= set(done), done  # a few lives need not meet everything
-    assert any(thing.startswith("compact by") for thing in done), done
+    # A few lives need not meet everything.
+    assert LIVES < 100 or {"edit", "regenerate", "fork"} <= set(done), done
+    assert LIVES < 100 or any(thing.startswith("compact by") for thing in done), done
     print(*(f"{number:7,}  {thing}" for thing, number in done.most_common()), sep="\n")
