@@ -148,11 +148,13 @@ def withdraw(conversation_id: UUID, message_ids: Collection[UUID], *, by: UUID) 
     leaving = list(current(conversation_id).filter(message__in=message_ids)) if message_ids else []
     if not leaving:
         return
-    before = {entry.text: entry for entry in leaving if entry.is_chosen or entry.kept_in_id or entry.kept_for_id}
+    answered = [one for one in leaving if one.is_chosen or one.kept_in_id or one.asks_to_keep is not None]
+    before = {entry.text: entry for entry in answered}
     repeated = [entry for entry in current(conversation_id).filter(message=by) if entry.text in before]
     for entry in repeated:
         earlier = before[entry.text]
         entry.kept_in_id, entry.kept_for_id = earlier.kept_in_id, earlier.kept_for_id
+        entry.asks_to_keep = earlier.asks_to_keep
         if earlier.is_chosen:
             entry.chosen_state, entry.is_chosen = earlier.chosen_state, True
             entry.supersede(None)

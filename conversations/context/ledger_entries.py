@@ -95,9 +95,8 @@ def supersede_earlier(conversation_id: UUID, topics: Collection[str]) -> None:
 def save_entries(entries: Sequence[LedgerEntry]) -> None:
     """Write the columns of stored entries that change."""
     fields = ("state", "chosen_state", "is_chosen", "superseded_by", "asks_about", "message", "said_at", "decided_at")
-    LedgerEntry.objects.bulk_update(
-        entries, [*fields, "is_withdrawn", "kept_in", "kept_for", "history"], batch_size=100
-    )
+    kept = ("kept_in", "kept_for", "asks_to_keep")
+    LedgerEntry.objects.bulk_update(entries, [*fields, *kept, "is_withdrawn", "history"], batch_size=100)
 
 
 def add_missing_rules(conversation_id: UUID) -> None:

@@ -96,13 +96,13 @@ def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> default
         scope = scope_of(Conversation.objects.only("kind", "project", "shares_memory", "owner").get(pk=conversation_id))
     for row in entries:
         is_told = row.kind != Kind.WITHDRAWAL and (row.message, row.text) in taking_back  # one line a sentence
-        if row.message and not is_told and (view := _entry_view(row, ended, rules)):
+        if row.message and not is_told and (view := _entry_view(row, ended, rules, scope)):
             shown[row.message].append(replace(view, scope=scope))
     return shown
 
 
 def _entry_view(
-    row: LedgerEntry, ended: Mapping[UUID, str], rules: Mapping[UUID | None, LedgerEntry]
+    row: LedgerEntry, ended: Mapping[UUID, str], rules: Mapping[UUID | None, LedgerEntry], scope: str
 ) -> EntryView | None:
     if row.kind == Kind.WITHDRAWAL:
         if row.asks_about in rules and row.state == State.NOTED:
@@ -110,7 +110,7 @@ def _entry_view(
         return EntryView(row, "withdraws", ended[row.pk]) if row.pk in ended else None
     if row.state == State.IN_FORCE and row.kind == Kind.RULE:
         return EntryView(row, "orders", row.text)
-    if row.asks_to_keep or (row.kept_for_id and row.asks_to_keep is False):
+    if scope == "person" and row.state in STANDING and (row.asks_to_keep or row.kept_for_id):
         return EntryView(row, "asks_to_keep" if row.asks_to_keep else "kept", row.text)
     if row.kind != Kind.RULE:
         return None

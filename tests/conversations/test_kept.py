@@ -13,7 +13,7 @@ from conversations.context.kept import MAX_KEPT, MAX_KEPT_SHARE, kept_texts
 from conversations.context.system_prompt import KEPT_NOTED, KEPT_RULES, OWN_NOTED, OWN_RULES, text
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.models import Conversation, LedgerEntry, ModelProfile, Project
-from conversations.turns import forks, turn
+from conversations.turns import branches, forks, turn
 from tests.conversations.api import Api
 from tests.conversations.pages import Pages
 
@@ -279,3 +279,49 @@ def test_the_pages_ask_keep_list_and_switch(user: User, profile: ModelProfile) -
     assert "Nothing here yet." in pages.client.get(listed).content.decode()
     pages.post("remember_person")
     assert not preferences.preference_of(user).remembers
+
+
+def test_a_rule_about_the_same_subject_ends_no_fact(user: User, profile: ModelProfile, remembers: None) -> None:
+    source = chat(None, profile, user)
+    (entry,) = said(source, "I speak French.")
+    ledger.keep(source, entry.pk, on=True)
+    said(source, "Always answer in German.")
+    assert "I speak French." in prompt_of(chat(None, profile, user))
+
+
+def test_the_question_is_asked_only_while_its_answer_can_hold(
+    user: User, profile: ModelProfile, project: Project, remembers: None
+) -> None:
+    pages, row = Pages(user), chat(None, profile, user)
+    (entry,) = said(row, "I live in Lisbon.")
+
+    def is_asked() -> bool:
+        return "Remember this in all chats?" in pages.get("chat", row.pk).content.decode()
+
+    assert is_asked()
+    settings.change(row, project=project)
+    assert not is_asked(), "a project's chat keeps for its project"
+    settings.change(row, project=None)
+    preferences.change(user, remembers=False)
+    assert not is_asked()
+    preferences.change(user, remembers=True)
+    assert is_asked()
+    ledger.choose(row, entry.pk, state="dismissed")
+    assert not is_asked()
+
+
+def test_an_edit_that_repeats_the_sentence_keeps_the_question_and_the_answer(
+    user: User, profile: ModelProfile, remembers: None
+) -> None:
+    row = chat(None, profile, user)
+    for keeps in (False, True):
+        (entry,) = said(row, f"My name is Ana{keeps}.")
+        if keeps:
+            ledger.keep(row, entry.pk, on=True)
+        row.messages.filter(role="assistant").update(status="complete")
+        assert entry.message is not None
+        branches.edit(row, entry.message, content=f"Hello. My name is Ana{keeps}.")
+        again = row.ledger.get(is_withdrawn=False, text=entry.text)
+        assert again.pk != entry.pk
+        assert (again.asks_to_keep, again.kept_for) == ((False, user) if keeps else (True, None))
+        row.messages.filter(role="assistant").update(status="complete")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compression.core.caching import cached_texts
 from compression.core.ledger.own_words import own_sentences
-from compression.core.ledger.topics import topic_of
+from compression.core.ledger.topics import topic_of_words
 from compression.core.ledger.values import DetectedEntry, Topic
 
 MAX_CHARS = 200
@@ -39,7 +39,7 @@ def facts_about_oneself(text: str) -> tuple[DetectedEntry, ...]:
             continue
         for subject, forms in _forms().items():
             if forms.search(masked):
-                topic = Topic(f"own {subject}") if subject in SINGLE else topic_of(masked)
+                topic = Topic(f"own {subject}") if subject in SINGLE else topic_of_words(masked)
                 found.setdefault(sentence.text.casefold(), DetectedEntry("fact", sentence.text, False, topic))
                 break
     return tuple(islice(found.values(), MAX_FACTS))

@@ -89,7 +89,12 @@ def topic_of(sentence: str) -> Topic:
             return Topic("language", languages.pop(), forbids)
         if len(names) == 1 and not languages and len(sentence.split()) <= 16:
             return Topic(names.pop(), "", forbids)
-    return Topic(f"={_digest(sentence)}", "", forbids)
+    return topic_of_words(sentence)._replace(forbids=forbids)
+
+
+def topic_of_words(sentence: str) -> Topic:
+    """The topic of a sentence that only the same words replace, whatever subject it names."""
+    return Topic(f"={_digest(sentence)}")
 
 
 def subjects_of(sentence: str) -> set[str]:
