@@ -93,7 +93,7 @@ def topic_of(sentence: str) -> Topic:
 
 
 def topic_of_words(sentence: str) -> Topic:
-    """The topic of a sentence that only the same words replace, whatever subject it names."""
+    """The topic of a sentence by its words alone: only a sentence with the same words replaces it."""
     return Topic(f"={_digest(sentence)}")
 
 
