@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
-from conversations.llm.anthropic_blocks import blocks_of
+from conversations.llm.providers.anthropic_blocks import blocks_of
 from conversations.llm.request import Prompt
 
 CACHED, OUTPUT = 0.1, 4

@@ -44,7 +44,7 @@ async def measured(files: list[Path], llm: LlmServer) -> list[dict[str, Any]]:
     from asgiref.sync import sync_to_async
 
     from compression.core.tokens import count_tokens
-    from conversations.llm.builtin import WINDOW
+    from conversations.llm.providers.builtin import WINDOW
     from conversations.models import ModelProfile
 
     count_tokens("warm")
@@ -64,8 +64,8 @@ async def one(path: Path, builtin: Any, scripted: Any, llm: LlmServer) -> dict[s
     from compression.core.values import Steering
     from compression.models import Compaction
     from conversations.compaction import compaction, lease
-    from conversations.context import usage
     from conversations.exchange.imports import import_conversations
+    from conversations.requests import usage
     from conversations.runtime import queue
     from tests.conversations.chat import Chat
 

@@ -102,7 +102,7 @@ def filled(count: int) -> Any:
 def prepare(conversation: Any) -> None:
     from conversations.compaction import trigger
     from conversations.context import prompt, transcript
-    from conversations.context.usage import usage_of
+    from conversations.requests.usage import usage_of
 
     loaded = transcript.load(conversation.pk)
     assert usage_of(loaded) is not None

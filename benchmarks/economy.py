@@ -183,7 +183,7 @@ class Place:
         from compression.core.recall.ranking import rarity
         from compression.core.recall.recall import PastMessage
         from compression.core.tokens import count_tokens
-        from conversations.context.recall import MAX_ASSUMED, RECENT_MESSAGES, room_for
+        from conversations.memory.recall import MAX_ASSUMED, RECENT_MESSAGES, room_for
 
         self.loaded = replace(self.loaded, recalled=None)
         budget, question = room_for(self.loaded).own, self.loaded.live[-1]
@@ -214,7 +214,7 @@ class Place:
         self.loaded = replace(self.loaded, recalled=recall.recalled(question.id, quotes, count_tokens))
 
     def is_due(self) -> bool:
-        from conversations.context.usage import usage_of
+        from conversations.requests.usage import usage_of
 
         used = usage_of(self.loaded)
         assert used is not None

@@ -140,8 +140,8 @@ def live(chat: dict[str, Any], window: int, strategy: str) -> tuple[Any, list[in
     """The conversation after all of its messages, and the place of the last message that each compaction covered."""
     from compression.models import Compaction
     from conversations.compaction import trigger
-    from conversations.context import message_index
     from conversations.context.transcript import message_tokens
+    from conversations.memory import message_index
     from conversations.models import Conversation, Message, ModelProfile
 
     ModelProfile.objects.update(window=window, token_correction=1.0)
@@ -168,9 +168,10 @@ def live(chat: dict[str, Any], window: int, strategy: str) -> tuple[Any, list[in
 
 def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], recalls: bool, age: int | None) -> Judged:
     """What the request for a question tells; it is not kept, so that each finds the same conversation."""
-    from conversations.context import prompt, recall
-    from conversations.context.usage import usage_of
+    from conversations.context import prompt
+    from conversations.memory import recall
     from conversations.models import Conversation
+    from conversations.requests.usage import usage_of
 
     Conversation.objects.filter(pk=conversation.pk).update(policy=conversation.policy | {"recall": recalls})
     with asked(conversation, question["question"]):

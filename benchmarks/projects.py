@@ -46,7 +46,8 @@ def kept(name: str) -> None:
     from django.utils import timezone
 
     from conversations import projects
-    from conversations.context import message_index, prompt, recall
+    from conversations.context import prompt
+    from conversations.memory import message_index, recall
     from conversations.models import Conversation, ModelProfile
 
     ModelProfile.objects.update(window=WINDOW, token_correction=1.0)
@@ -125,7 +126,8 @@ def cost() -> None:
     from django.utils import timezone
 
     from conversations import projects
-    from conversations.context import recall, transcript
+    from conversations.context import transcript
+    from conversations.memory import recall
     from conversations.models import Conversation, Message
 
     chance, words, weights = recall_cost.vocabulary()

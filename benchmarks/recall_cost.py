@@ -23,8 +23,9 @@ for a rare word among ten times as many messages.
 
 def measure() -> None:
     """Recall in one conversation of many messages, beside the rest of a turn; and searches among ten times as many."""
-    from conversations.context import message_index as index
-    from conversations.context import recall, transcript
+    from conversations.context import transcript
+    from conversations.memory import message_index as index
+    from conversations.memory import recall
     from conversations.models import Message
     from conversations.runtime.database import is_sqlite
 
@@ -132,7 +133,7 @@ def multiplied(conversation: Any) -> None:
 def indexed() -> None:
     from django.db import connection
 
-    from conversations.context import message_index as index
+    from conversations.memory import message_index as index
 
     began = time.perf_counter()
     while index.catch_up(most=10_000, seconds=60):
@@ -146,7 +147,7 @@ def indexed() -> None:
 def looked_for(words: str, *, goal: float = inf) -> None:
     from django.contrib.auth import get_user_model
 
-    from conversations.context import message_index as index
+    from conversations.memory import message_index as index
     from conversations.messages import search
 
     user = get_user_model().objects.get(pk=1)

@@ -25,7 +25,7 @@ class ConversationsConfig(AppConfig):
 
 def free_search_index(*, plan: list[Any], **_: Any) -> None:
     """Take the search index's triggers away while migrations run: SQLite makes altered tables anew."""
-    from conversations.context import index_schema
+    from conversations.memory import index_schema
     from conversations.runtime.database import is_sqlite
 
     if plan and is_sqlite():
@@ -36,7 +36,7 @@ def keep_search_index(**_: Any) -> None:
     """Make what is missing of the search index, which is filled anew then."""
     from django.db import connection
 
-    from conversations.context import index_schema
+    from conversations.memory import index_schema
 
     if {"conversations_message", "conversations_toolcall"} <= set(connection.introspection.table_names()):
         index_schema.install()

@@ -15,9 +15,9 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from conversations.context import message_index
 from conversations.context.provenance import FILED
 from conversations.errors import Invalid, NotFound
+from conversations.memory import message_index
 from conversations.messages import attachments, long_files
 from conversations.messages.attachments import Attached
 from conversations.messages.text_files import inlined

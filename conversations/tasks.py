@@ -5,8 +5,9 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 
 from conversations.compaction import compaction
-from conversations.context import message_index
-from conversations.llm import window_probe, windows
+from conversations.llm.probes import window_probe
+from conversations.llm.windows import windows
+from conversations.memory import message_index
 from conversations.ops import maintenance
 from conversations.runtime import log_context
 from conversations.turns import queued, recovery, titles, turn, whole_files

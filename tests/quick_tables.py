@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.contrib.contenttypes.management import create_contenttypes
 from django.db.models.signals import post_migrate
 
-from conversations.context import index_schema
+from conversations.memory import index_schema
 from conversations.runtime.database import is_sqlite
 
 KEPT = ("django_content_type", "auth_permission")

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.compaction.progress import eta_seconds
-from conversations.context.citations import citations_of, citations_of_checkpoint
-from conversations.context.facts_kept import facts_kept_of
+from conversations.memory.citations import citations_of, citations_of_checkpoint
+from conversations.memory.facts_kept import facts_kept_of
 from conversations.models import Message
 from conversations.templatetags.chat import duration, stage, statements
 

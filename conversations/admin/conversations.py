@@ -23,17 +23,18 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.admin.base import Deletion, deletion, linked
 from conversations.compaction import compaction, snapshots
-from conversations.context import replay, settings
 from conversations.errors import Refused
+from conversations.instructions import conversation_settings
 from conversations.llm.profiles import chat_profiles
 from conversations.models import AgentRun, Conversation, Message, ModelProfile
+from conversations.requests import replay
 
 RUNS_SHOWN = 50
 ENTRIES_SHOWN = 50
 
 
 class ConversationForm(forms.ModelForm):
-    """A conversation's settings; the changed ones are checked as `settings.change` checks them."""
+    """A conversation's settings; the changed ones are checked as `conversation_settings.change` checks them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -52,13 +53,13 @@ class ConversationForm(forms.ModelForm):
         super().clean()
         edited = {name: self.cleaned_data[name] for name in self.changed_data if name in self.cleaned_data}
         try:
-            settings.check(self.instance, **_changes(self.instance, edited))
+            conversation_settings.check(self.instance, **_changes(self.instance, edited))
         except Refused as refusal:
             place = str(refusal.detail.get("field", "")).partition(".")[0].partition("[")[0]
             self.add_error(place if place in self.fields else None, refusal.message)
 
 
-def _changes(stored: Conversation, values: dict[str, Any]) -> settings.Changes:
+def _changes(stored: Conversation, values: dict[str, Any]) -> conversation_settings.Changes:
     """The values that differ from the stored ones."""
     changed: Any = {name: value for name, value in values.items() if value != getattr(stored, name)}
     return changed
@@ -157,7 +158,9 @@ class ConversationAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Conversation, form: forms.ModelForm, change: bool) -> None:
         """Save the edited fields alone: a compaction may have changed the others since the page was opened."""
         stored = Conversation.objects.get(pk=obj.pk)
-        settings.change(stored, **_changes(stored, {name: getattr(obj, name) for name in form.changed_data}))
+        conversation_settings.change(
+            stored, **_changes(stored, {name: getattr(obj, name) for name in form.changed_data})
+        )
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:

@@ -22,8 +22,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from conversations.llm import window_words, windows
-from conversations.llm.connection_test import ConnectionTest, test_connections
+from conversations.llm.probes.connection_test import ConnectionTest, test_connections
+from conversations.llm.windows import window_words, windows
 from conversations.models import ModelProfile
 from conversations.runtime.amounts import amount, localized
 from conversations.templatetags.chat import money, seconds

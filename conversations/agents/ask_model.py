@@ -16,9 +16,7 @@ from conversations.agents.dispatch import Planner
 from conversations.agents.reply_scope import Work
 from conversations.agents.turn_thoughts import TurnThoughts
 from conversations.context import prompt
-from conversations.context.request_log import Sent
 from conversations.context.transcript import Loaded
-from conversations.context.usage import usage_of
 from conversations.llm.errors import ContextTooLong
 from conversations.llm.profiles import connect
 from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
@@ -26,6 +24,8 @@ from conversations.messages import replies
 from conversations.messages.answer import Answer
 from conversations.messages.thoughts import Thoughts
 from conversations.models import ModelProfile
+from conversations.requests.request_log import Sent
+from conversations.requests.usage import usage_of
 
 
 class MakeRoom(Protocol):

@@ -12,12 +12,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from conversations.agents.reply_scope import Work
-from conversations.context import transcript, usage
+from conversations.context import transcript
 from conversations.context.provenance import PLANNED
 from conversations.context.tools import MAX_TASK_TURNS
 from conversations.llm.tools import ToolFailed
 from conversations.messages import replies
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
+from conversations.requests import usage
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import run_with_usage_json, step_json

@@ -14,11 +14,11 @@ from asgiref.sync import sync_to_async
 
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
-from conversations.context.request_log import Sent
 from conversations.context.transcript import Loaded
-from conversations.llm.thoughts import Returned
+from conversations.llm.thinking.thoughts import Returned
 from conversations.messages.answer import Answer
 from conversations.models import Message
+from conversations.requests.request_log import Sent
 
 
 @dataclass(frozen=True, slots=True)

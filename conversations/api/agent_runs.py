@@ -14,8 +14,9 @@ from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import runs as schema
 from conversations.api.schemas.fields import described
-from conversations.context import transcript, usage
+from conversations.context import transcript
 from conversations.models import AgentRun
+from conversations.requests import usage
 from conversations.runtime.payloads import compaction_json, flow_json, run_json, step_json
 
 router = Router(tags=["agents"])

@@ -15,8 +15,8 @@ from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import attachments as schema
 from conversations.api.schemas.fields import SHAPE, described
-from conversations.context.settings import profile_of
 from conversations.errors import UnsupportedMediaType
+from conversations.instructions.conversation_settings import profile_of
 from conversations.messages import attachments
 from conversations.messages.file_http import received, sent_out
 from conversations.messages.images import MEDIA_TYPES

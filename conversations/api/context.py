@@ -31,14 +31,15 @@ from conversations.compaction import edit_summary as summaries
 from conversations.compaction import snapshots as states
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.compaction.trigger import compacts_at
-from conversations.context import next_request, transcript, usage
-from conversations.context.citations import citations_of, unsupported_in_force
+from conversations.context import transcript
 from conversations.context.economy import break_even_turns
-from conversations.context.facts_kept import facts_kept, facts_kept_of
 from conversations.context.policy import compactions_of_all_flows, policy_of
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
+from conversations.memory.citations import citations_of, unsupported_in_force
+from conversations.memory.facts_kept import facts_kept, facts_kept_of
 from conversations.models import Conversation
+from conversations.requests import next_request, usage
 from conversations.runtime.payloads import compaction_json, due_json, usage_json
 
 router = Router(tags=["context"])

@@ -22,10 +22,11 @@ from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import described
-from conversations.context import goals, ledger, settings
 from conversations.context.reliability import reliability_of
-from conversations.context.rules import checked
 from conversations.errors import Invalid
+from conversations.instructions import conversation_settings as settings
+from conversations.instructions import goals, ledger
+from conversations.instructions.rules import checked
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, Project
 from conversations.projects import own_projects

@@ -12,8 +12,8 @@ from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import goals as schema
 from conversations.api.schemas.fields import described
-from conversations.context import goals
 from conversations.errors import NotFound
+from conversations.instructions import goals
 from conversations.runtime.payloads import goal_json
 
 router = Router(tags=["goal"])

@@ -13,9 +13,10 @@ from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import ledger as schema
 from conversations.api.schemas.fields import described
-from conversations.context import ledger, ledger_entries, settings
-from conversations.context.rules import clean_rules
 from conversations.errors import Invalid
+from conversations.instructions import conversation_settings as settings
+from conversations.instructions import ledger, ledger_entries
+from conversations.instructions.rules import clean_rules
 from conversations.runtime.payloads import entry_json
 
 router = Router(tags=["ledger"])

@@ -29,13 +29,13 @@ from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import described
 from conversations.compaction import compaction
-from conversations.context import usage
 from conversations.context.transcript import HISTORY
 from conversations.messages import turn_replies
 from conversations.messages.cursors import MICROSECOND, not_ours
 from conversations.messages.history import history, with_parts
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
+from conversations.requests import usage
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
 from conversations.turns import branches, continue_reply, forks, stop, turn

@@ -12,9 +12,9 @@ from conversations.api.attachments import FORM, FORM_BODY
 from conversations.api.auth import Request
 from conversations.api.schemas import projects as schema
 from conversations.api.schemas.fields import described
-from conversations.context import settings
 from conversations.context.kept import standing_in, with_replacements
 from conversations.errors import UnsupportedMediaType
+from conversations.instructions import conversation_settings
 from conversations.messages.file_http import received
 from conversations.runtime.payloads import entry_json, file_json, project_json
 
@@ -32,7 +32,7 @@ def list_projects(request: Request) -> dict[str, Any]:
 def create_project(request: Request, body: schema.NewProject) -> dict[str, Any]:
     """Conversations are put into it with `PATCH /api/conversations/{id}`, or made in it."""
     fields: projects.Changes = body.model_dump()  # type: ignore[assignment]
-    fields["model"] = settings.named_profile(body.model)
+    fields["model"] = conversation_settings.named_profile(body.model)
     return project_json(projects.create(request.auth, **fields))
 
 
@@ -52,7 +52,7 @@ def change_project(request: Request, project_id: UUID, body: schema.ProjectChang
     project = projects.get_project(request.auth, project_id)
     changes: projects.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:
-        changes["model"] = settings.named_profile(body.model)
+        changes["model"] = conversation_settings.named_profile(body.model)
     projects.change(project, **changes)
     return project_json(project)
 

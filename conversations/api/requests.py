@@ -11,8 +11,8 @@ from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.schemas import requests as schema
 from conversations.api.schemas.fields import described
-from conversations.context import replay
-from conversations.context.replay import Changes, Part, Replayed
+from conversations.requests import replay
+from conversations.requests.replay import Changes, Part, Replayed
 
 router = Router(tags=["messages"])
 

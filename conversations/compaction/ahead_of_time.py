@@ -22,10 +22,11 @@ from compression.models import Compaction
 from compression.records import active_checkpoints, facts_of
 from conversations.compaction import commit, lease, snapshots
 from conversations.compaction.snapshots import Superseded
-from conversations.context import transcript, version
+from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict
+from conversations.memory import prepared_summary
 from conversations.models import Conversation
 from conversations.runtime.lease import LeaseLost
 
@@ -39,7 +40,7 @@ def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figur
         same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
         if not same.update(compression_version=head.version):
             raise Superseded
-        version.discard_ready(head.id)
+        prepared_summary.discard_ready(head.id)
         lease.finish(row, Status.READY, summariser=summariser, prepared=_saved(head, draft), **figures)
 
 
@@ -55,7 +56,7 @@ def holds(conversation_id: UUID) -> bool:
         return False
     if _draft(row, transcript.head_of(conversation_id)) is not None:
         return True
-    version.discard_ready(conversation_id)
+    prepared_summary.discard_ready(conversation_id)
     return False
 
 
@@ -79,7 +80,7 @@ def put_in_force(conversation_id: UUID) -> bool:
     except (IntegrityError, Conflict, LeaseLost):
         return False  # a compaction is running; the caller waits for it
     except Superseded:
-        version.discard_ready(conversation_id)
+        prepared_summary.discard_ready(conversation_id)
         return False
 
 

@@ -17,10 +17,13 @@ from compression.models import Compaction, Snapshot
 from compression.records import store_checkpoints
 from conversations.compaction import lease, snapshots
 from conversations.compaction.snapshots import Superseded
-from conversations.context import goals, recall, transcript, usage
+from conversations.context import transcript
 from conversations.context.head import Head, tools_for
 from conversations.context.transcript import Loaded
+from conversations.instructions import goals
+from conversations.memory import recall
 from conversations.models import Conversation
+from conversations.requests import usage
 
 ROLLBACK = Snapshot.Purpose.ROLLBACK
 

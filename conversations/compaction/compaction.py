@@ -35,14 +35,15 @@ from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.compaction.within import so_far
-from conversations.context import ledger_entries, prompt, transcript
-from conversations.context.facts_kept import look_for_facts
+from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import publish_usage
 from conversations.errors import TooMany
+from conversations.instructions import ledger_entries
+from conversations.memory.facts_kept import look_for_facts
 from conversations.models import Conversation
 from conversations.models.model_profile import DEFAULT_WINDOW
+from conversations.requests.usage import publish_usage
 from conversations.runtime import queue
 from conversations.runtime.lease import LeaseLost
 from conversations.validation import clean_prompt, clean_text

@@ -23,10 +23,10 @@ from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import lease, snapshots
 from conversations.context import transcript
-from conversations.context.citations import citations_of_edit
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict, Invalid
+from conversations.memory.citations import citations_of_edit
 from conversations.models import Conversation
 from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.runtime.event_types import EventType

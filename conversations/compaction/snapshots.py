@@ -15,8 +15,10 @@ from django.utils.translation import gettext as _
 
 from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
-from conversations.context import goals, transcript, version
+from conversations.context import transcript
 from conversations.errors import Conflict, NotFound
+from conversations.instructions import goals
+from conversations.memory import prepared_summary
 from conversations.models import Conversation, Message
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
@@ -148,7 +150,7 @@ def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
     ).values_list("conversation_id", "answers")
     for id, answers in prepared:
         if keys.intersection(answers):
-            version.discard_ready(id)
+            prepared_summary.discard_ready(id)
 
 
 def lock(conversation_id: UUID) -> int:

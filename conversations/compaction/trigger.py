@@ -21,12 +21,12 @@ from compression.core.values import Steering, Usage
 from compression.ids import uuid7
 from compression.models import Compaction
 from conversations.compaction import ahead_of_time, compaction, emergency, lease, undone
-from conversations.context import recall
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import publish_usage, too_large, too_large_detail, usage_of
 from conversations.errors import Conflict, TooLarge
 from conversations.llm.errors import NotConfigured
+from conversations.memory import recall
+from conversations.requests.usage import publish_usage, too_large, too_large_detail, usage_of
 from conversations.runtime import queue
 
 logger = logging.getLogger(__name__)

@@ -1,1 +1,1 @@
-"""The content of a model's requests: system prompt, summary, messages, tools, goal, rules and policy."""
+"""The content of a model's requests: system prompt, summary, messages, tools and policy."""

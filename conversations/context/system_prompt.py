@@ -15,6 +15,8 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
 from conversations.context.kept import Kept
 from conversations.llm.known_models import UNKNOWN_WINDOW
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
+from conversations.validation import clean_text
 
 MINIMAL = "You are a helpful assistant. Answer in the language of the person you talk with."
 BASIC = (
@@ -145,3 +147,9 @@ def noted_lines(noted: Iterable[Sequence[str]], *, cut: datetime | None, window:
 def tokens(instructions: Instructions) -> int:
     """Tokens of the system prompt in a request, by our count."""
     return count_tokens(text(instructions)) + MESSAGE_OVERHEAD
+
+
+def clean_system_prompt(text: object, *, field: str = "system_prompt") -> str:
+    """The system prompt without surrounding whitespace, its line breaks as \\n. Raises Invalid, naming the field."""
+    cleaned = clean_text(field, text, limit=MAX_SYSTEM_PROMPT_CHARS, allow_blank=True)
+    return cleaned.replace("\r\n", "\n").strip()

@@ -10,8 +10,6 @@ from django.db.models import QuerySet
 
 from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
-from conversations.context import goals
-from conversations.context.citations import citations_json
 from conversations.context.elisions import elision
 from conversations.context.transcript import HISTORY
 from conversations.exchange.agent_runs import run_entry, runs_of
@@ -23,6 +21,8 @@ from conversations.exchange.ledger import entries_json
 from conversations.exchange.reply_figures import figures_json
 from conversations.exchange.seals import seal_of
 from conversations.exchange.tool_calls import call_json
+from conversations.instructions import goals
+from conversations.memory.citations import citations_json
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.models.model_profile import OWN_COUNT

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from compression.core.ledger.find import entry_of
 from compression.core.ledger.values import MAX_ENTRY_CHARS
-from conversations.context import ledger_entries
 from conversations.exchange.document import Entry, Line
 from conversations.exchange.fields import (
     fault,
@@ -25,6 +24,7 @@ from conversations.exchange.fields import (
     read_object,
     read_text,
 )
+from conversations.instructions import ledger_entries
 from conversations.models import Conversation, LedgerEntry, Message
 from conversations.models.ledger_entry import MAX_HISTORY
 

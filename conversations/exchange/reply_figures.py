@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conversations.context.request_log import MAX_DOLLARS
 from conversations.exchange.fields import MAX_NUMBER, fault, read_number, read_object, read_text
 from conversations.models import Message
+from conversations.requests.request_log import MAX_DOLLARS
 
 COUNTS = (
     *("prompt_tokens", "completion_tokens", "cached_tokens", "thought_tokens", "saved_tokens"),

@@ -15,7 +15,7 @@ from compression.core.context import FRAME
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations.context import goals, prompt, usage
+from conversations.context import prompt
 from conversations.context.elisions import Elision
 from conversations.context.policy import flow_of
 from conversations.context.transcript import bare_tokens, message_tokens, truncated
@@ -23,8 +23,10 @@ from conversations.exchange.citations import with_ids
 from conversations.exchange.compression_state import running_digests, turn_of
 from conversations.exchange.document import Line, Source, State, Summary
 from conversations.exchange.fields import fault
+from conversations.instructions import goals
 from conversations.models import Conversation, Message
 from conversations.models.model_profile import DEFAULT_WINDOW
+from conversations.requests import usage
 
 CAME_SO = "it came in with a file, compacted as it is"
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version")

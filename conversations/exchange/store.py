@@ -12,7 +12,6 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from conversations.context import goals
 from conversations.context.provenance import IMPORTED
 from conversations.context.transcript import HISTORY, message_tokens, tool_tokens
 from conversations.exchange.agent_runs import store_runs
@@ -21,6 +20,7 @@ from conversations.exchange.fields import within
 from conversations.exchange.ledger import store_entries
 from conversations.exchange.restore_state import Restored, put_in_force, restored
 from conversations.exchange.seals import is_sealed
+from conversations.instructions import goals
 from conversations.llm.profiles import chat_profiles, named
 from conversations.messages import images
 from conversations.messages.attachments import noted

@@ -14,8 +14,9 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from conversations.gateway.checkpoints import State
-from conversations.llm import window_reports, windows
 from conversations.llm.port import Spent
+from conversations.llm.probes import window_reports
+from conversations.llm.windows import windows
 from conversations.models import ApiKey, GatewayCall, ModelProfile
 from conversations.runtime import log_context, metrics, queue
 

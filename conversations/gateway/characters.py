@@ -10,7 +10,7 @@ from typing import Any
 
 from conversations.gateway.mending import without_surrogates
 from conversations.gateway.protocol import Events
-from conversations.llm.text_repair import WholeCharacters
+from conversations.llm.providers.text_repair import WholeCharacters
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """An escaped surrogate; most stand beside their other half."""

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
-from conversations.llm.reasoning_fields import ReasoningFields
-from conversations.llm.thinking_tags import ThinkingTags, split_closed
-from conversations.llm.tool_call_chunks import Calls, text_of
+from conversations.llm.providers.tool_call_chunks import Calls, text_of
+from conversations.llm.thinking.reasoning_fields import ReasoningFields
+from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 
 Json = dict[str, Any]
 

@@ -28,7 +28,7 @@ from conversations.gateway.messages import (
     spoken_text,
     text_of,
 )
-from conversations.llm.thoughts import DETAILS, TEXT_FIELDS
+from conversations.llm.thinking.thoughts import DETAILS, TEXT_FIELDS
 from conversations.runtime.bounded import BoundedCache
 
 THOUGHTS = (*TEXT_FIELDS, DETAILS)

@@ -13,7 +13,7 @@ from typing import Any
 
 from conversations.context.transcript import NO_RESULT, ORPHAN
 from conversations.gateway.messages import Raw, as_json
-from conversations.llm.text_repair import without_halves
+from conversations.llm.providers.text_repair import without_halves
 
 MAX_DESCRIBED_CHARS = 2_000
 """The most characters by which a part that has no equal is described."""

@@ -21,8 +21,8 @@ from conversations.gateway.call_log import Call
 from conversations.gateway.request import model_of, named_by
 from conversations.gateway.upstream import accepted, target_of
 from conversations.llm.clients import client_for
-from conversations.llm.fault_mapping import Endpoint
-from conversations.llm.provider import CONNECT_SECONDS
+from conversations.llm.providers.fault_mapping import Endpoint
+from conversations.llm.providers.provider import CONNECT_SECONDS
 from conversations.models import ModelProfile
 from conversations.validation import clean_text, parse_json
 

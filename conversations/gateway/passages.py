@@ -14,10 +14,10 @@ from typing import Any
 from django.core.cache import cache
 
 from compression.core.values import Turn
-from conversations.context import recall
-from conversations.context.recall import Past, Room
 from conversations.gateway.checkpoints import State
 from conversations.gateway.request import GatewayRequest
+from conversations.memory import recall
+from conversations.memory.recall import Past, Room
 
 EARLIER_SHARE = 1 / 2
 """The share of recall's budget that passages of earlier questions may take, so that the rest is the latest one's."""

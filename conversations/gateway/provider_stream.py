@@ -13,10 +13,10 @@ from typing import Any
 
 from conversations.gateway.upstream import Upstream
 from conversations.llm.errors import BrokenReply
-from conversations.llm.fault_mapping import Endpoint, explain
-from conversations.llm.openai import spent_of
 from conversations.llm.port import Spent
-from conversations.llm.provider import whole_seconds
+from conversations.llm.providers.fault_mapping import Endpoint, explain
+from conversations.llm.providers.openai import spent_of
+from conversations.llm.providers.provider import whole_seconds
 
 DONE = "[DONE]"
 MAX_ANSWER_BYTES = 50_000_000

@@ -14,7 +14,6 @@ from django.db.models import Case, Q, When
 from compression import conf
 from compression.core.plan.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
-from conversations.context.usage import too_large, too_large_detail
 from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import checkpoints, projects
 from conversations.gateway.addresses import require_reachable
@@ -26,6 +25,7 @@ from conversations.gateway.options import LIMITS, left_out, passed
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import ModelProfile, Project
+from conversations.requests.usage import too_large, too_large_detail
 from conversations.validation import clean_text, parse_json
 
 MAX_REPLY_SHARE = 1 / 4

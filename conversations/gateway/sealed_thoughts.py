@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core import signing
 
-from conversations.llm.thoughts import DETAILS, TEXT_FIELDS
+from conversations.llm.thinking.thoughts import DETAILS, TEXT_FIELDS
 from conversations.models import ModelProfile
 
 PREFIX, SALT = "chatsite.", "conversations.gateway.thoughts"

@@ -13,15 +13,17 @@ from django.conf import settings
 
 from conversations.errors import Refused
 from conversations.gateway import images
-from conversations.llm import builtin, chat_templates, errors, fault_mapping, thoughts
+from conversations.llm import errors
 from conversations.llm.clients import client_for
-from conversations.llm.complaints import own_words
-from conversations.llm.dialects import dialect_of, learn_dialect
 from conversations.llm.errors import BrokenReply, ModelError
-from conversations.llm.fault_mapping import Endpoint, explain
 from conversations.llm.known_models import ANTHROPIC_URL, OPENAI_URL
-from conversations.llm.openai import Options
-from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.providers import builtin, chat_templates, fault_mapping
+from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.dialects import dialect_of, learn_dialect
+from conversations.llm.providers.fault_mapping import Endpoint, explain
+from conversations.llm.providers.openai import Options
+from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.thinking import thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
 

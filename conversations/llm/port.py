@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from conversations.llm.request import Prompt
-from conversations.llm.thoughts import Returned
+from conversations.llm.thinking.thoughts import Returned
 from conversations.llm.tools import ToolRequest
 
 if TYPE_CHECKING:

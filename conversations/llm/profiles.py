@@ -11,8 +11,7 @@ from django.db.models import QuerySet
 
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
-from conversations.llm import builtin, chat_templates, reply_lengths, token_correction, windows
-from conversations.llm.anthropic import Anthropic
+from conversations.llm import token_correction
 from conversations.llm.errors import NotConfigured
 from conversations.llm.known_models import (
     ANTHROPIC_URL,
@@ -27,11 +26,14 @@ from conversations.llm.known_models import (
     sees_images,
     window_of,
 )
-from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Model
-from conversations.llm.provider import Provider as HttpProvider
+from conversations.llm.providers import builtin, chat_templates, reply_lengths
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.provider import Provider as HttpProvider
 from conversations.llm.request import Prompt
 from conversations.llm.retries import ATTEMPTS
+from conversations.llm.windows import windows
 from conversations.models import ModelProfile
 
 Quality = Literal["fast", "standard"]

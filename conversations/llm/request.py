@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from conversations.llm.thoughts import Returned
+from conversations.llm.thinking.thoughts import Returned
 from conversations.llm.tools import Spec
 
 REFERENCE = "attachment:"

@@ -7,14 +7,15 @@ from typing import Any
 from uuid import UUID
 
 from compression.ids import milliseconds_since
-from conversations.context import request_log
-from conversations.context.request_log import Sent
-from conversations.llm import window_reports, windows
 from conversations.llm.port import Delta, Spent
-from conversations.llm.thinking_tags import split_closed
+from conversations.llm.probes import window_reports
+from conversations.llm.thinking.thinking_tags import split_closed
 from conversations.llm.tools import ToolRequest
+from conversations.llm.windows import windows
 from conversations.messages import tool_calls
 from conversations.messages.thoughts import Thoughts
+from conversations.requests import request_log
+from conversations.requests.request_log import Sent
 from conversations.runtime import endings
 
 

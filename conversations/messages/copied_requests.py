@@ -13,8 +13,8 @@ from typing import Any
 from compression.core.context import render_context
 from compression.models import Checkpoint
 from compression.records import value_of
-from conversations.context.request_log import text_digest
 from conversations.models import Conversation, Message, Wording
+from conversations.requests.request_log import text_digest
 
 Noted = dict[str, Any]
 Ids = dict[str, str]

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from compression.core.recall.ranking import bm25, occurrences, rarity
 from compression.core.text.index_terms import folded, index_terms, says_little
-from conversations.context import message_index
+from conversations.memory import message_index
 from conversations.messages.search_terms import terms_of
 from conversations.models import Message, ToolCall
 

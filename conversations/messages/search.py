@@ -12,7 +12,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
 from conversations.access import CHATS, own_conversations
-from conversations.context.message_index import of_owner
+from conversations.memory.message_index import of_owner
 from conversations.messages import lookup
 from conversations.messages.cursors import microseconds, moment_at, not_ours
 from conversations.messages.history import State, state_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compression.core.tokens import count_tokens
-from conversations.llm.thoughts import CUT, MAX_THOUGHT_CHARS, Returned
+from conversations.llm.thinking.thoughts import CUT, MAX_THOUGHT_CHARS, Returned
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from conversations.context import index_schema
+from conversations.memory import index_schema
 
 
 def make_tables(*_: Any) -> None:

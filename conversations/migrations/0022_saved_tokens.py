@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from conversations.context import index_schema
+from conversations.memory import index_schema
 from conversations.runtime.database import is_sqlite
 
 

@@ -94,7 +94,7 @@ class Message(models.Model):
     error_code = models.CharField(max_length=32, blank=True, default="", db_default="", editable=False)
     # The provider's reason. A reply that was stopped here has the status STOPPED instead.
     finish_reason = models.CharField(max_length=16, choices=FinishReason, blank=True, default="", db_default="")
-    # The request that a reply answers (`conversations.context.request_log`), and its cost and times.
+    # The request that a reply answers (`conversations.requests.request_log`), and its cost and times.
     # `saved_tokens` are the tokens of the history that summaries replaced in the request, less those of the summaries
     # and of the recalled passages: negative if these take more.
     request = models.JSONField(null=True, blank=True, editable=False)

@@ -97,7 +97,7 @@ class ModelProfile(models.Model):
     window_replaced = models.PositiveIntegerField(null=True, blank=True, editable=False)
     """The larger window that the profile had before its server was found to read less; None if it was not."""
     window_evidence = models.JSONField(default=dict, editable=False)
-    """Evidence that the server reads less: see `conversations.llm.window_reports`."""
+    """Evidence that the server reads less: see `conversations.llm.probes.window_reports`."""
     max_reply_tokens = models.PositiveIntegerField(null=True, blank=True)
     price_input = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     price_output = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)

@@ -15,8 +15,8 @@ from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, connection, connections
 from django.http import HttpRequest, JsonResponse
 
-from conversations.context import message_index
-from conversations.llm import reachability
+from conversations.llm.probes import reachability
+from conversations.memory import message_index
 from conversations.runtime import database, queue
 
 FRESH_SECONDS = 1.0

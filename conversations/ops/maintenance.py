@@ -17,8 +17,9 @@ from django.utils import timezone
 
 from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
-from conversations.context import message_index
-from conversations.llm import profiles, windows
+from conversations.llm import profiles
+from conversations.llm.windows import windows
+from conversations.memory import message_index
 from conversations.models import Attachment, Errand, Folding, GatewayCall, HeldResponse
 from conversations.runtime import database, queue
 from conversations.turns import conversations, recovery

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from compression.core.values import FlowUsage
 from compression.models import Compaction
 from conversations.agents.executor import PARTIAL
-from conversations.context import replay, tools, transcript, usage
+from conversations.context import tools, transcript
 from conversations.messages import history
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.page.tool_labels import called
+from conversations.requests import replay, usage
 
 Status = Compaction.Status
 HISTORY = ("summary", "protected", "live")

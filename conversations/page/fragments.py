@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from compression.models import Compaction
 from conversations.compaction import compaction
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
-from conversations.context import settings
 from conversations.context.reliability import reliability_of
+from conversations.instructions import conversation_settings
 from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste, QueuedMessage
 from conversations.page import agent_fragments, message_view, thread
@@ -145,7 +145,7 @@ def meter(conversation: Conversation) -> str:
     measured = meters.meter(conversation)
     context = {
         "meter": measured,
-        "profile": settings.profile_of(conversation),
+        "profile": conversation_settings.profile_of(conversation),
         "oob": True,
         "conversation": conversation,
     }

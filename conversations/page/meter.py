@@ -17,14 +17,17 @@ from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
 from compression.core.values import Checkpoint, FlowUsage, Usage
 from compression.records import active_checkpoints
-from conversations.context import economy, prompt, recall, usage
+from conversations.context import economy, prompt
 from conversations.context.head import Head
 from conversations.context.policy import policy_of
-from conversations.context.recall import Past
 from conversations.context.transcript import Loaded
-from conversations.llm import tools, window_words
+from conversations.llm import tools
 from conversations.llm.profiles import summariser_of
+from conversations.llm.windows import window_words
+from conversations.memory import recall
+from conversations.memory.recall import Past
 from conversations.models import Conversation
+from conversations.requests import usage
 from conversations.runtime.amounts import amount
 
 MIN_WIDTH_PERCENT = 2.5

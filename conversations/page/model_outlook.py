@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from conversations.compaction import trigger
-from conversations.context import transcript, usage
+from conversations.context import transcript
 from conversations.models import Conversation
+from conversations.requests import usage
 from conversations.runtime.amounts import amount
 
 

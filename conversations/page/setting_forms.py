@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from compression.core.goal import MAX_TEXT_CHARS, Progress
 from conversations.api_keys import MAX_NAME
-from conversations.context import ledger_entries
-from conversations.context.settings import profile_of
+from conversations.instructions import ledger_entries
+from conversations.instructions.conversation_settings import profile_of
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference, Project, SavedPrompt
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS

@@ -10,13 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from conversations.compaction import trigger
 from conversations.context import transcript
-from conversations.context.settings import profile_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import usage_of
+from conversations.instructions.conversation_settings import profile_of
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, ModelProfile
 from conversations.models.model_profile import Effort
 from conversations.preferences import preference_of
+from conversations.requests.usage import usage_of
 
 PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "builtin": _("Built in")}
 EFFORTS = (

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from conversations.context import settings
 from conversations.context.head import tools_for
 from conversations.context.tools import offered_tools
+from conversations.instructions import conversation_settings
 from conversations.llm import tools as llm_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation
@@ -25,7 +25,7 @@ class Offer:
 
 def offer(conversation: Conversation) -> list[Offer]:
     """The conversation's offers; none if the model cannot call tools."""
-    profile = settings.profile_of(conversation)
+    profile = conversation_settings.profile_of(conversation)
     if profile is None or not profile.can_call:
         return []
     own = tools_for(conversation)

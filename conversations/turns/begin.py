@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 
 from compression.core.ledger.own_words import HANDED_OVER
 from compression.core.values import Window
-from conversations.context import ledger, prompt, transcript
+from conversations.context import prompt, transcript
 from conversations.context.provenance import origin_of, typed_text
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
+from conversations.instructions import ledger
 from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.messages import images as image_files

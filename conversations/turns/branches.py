@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from conversations.agents import runs
 from conversations.compaction import snapshots
 from conversations.compaction.snapshots import StateBefore
-from conversations.context import ledger
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
+from conversations.instructions import ledger
 from conversations.messages import replies
 from conversations.messages.attachments import copies_of
 from conversations.messages.pastes import Pasted

@@ -19,10 +19,11 @@ from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import snapshots as states
-from conversations.context import goals, ledger, transcript
+from conversations.context import transcript
 from conversations.context.provenance import SUMMED_UP
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
+from conversations.instructions import goals, ledger
 from conversations.messages import tool_calls
 from conversations.messages.copied_requests import carry_to_fork
 from conversations.messages.copying import copy_files, name_copies

@@ -16,7 +16,6 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import IntegrityError
 
-from conversations.context.request_log import Sent, spending_columns
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
 from conversations.llm.port import Reply
@@ -25,6 +24,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.messages.text_files import OPENING
 from conversations.models import Conversation, Errand, Message, ModelProfile
+from conversations.requests.request_log import Sent, spending_columns
 from conversations.runtime import queue
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish

@@ -23,7 +23,6 @@ from conversations.agents.ask_model import ask_model, prepare_request
 from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, Work
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import trigger
-from conversations.context import usage
 from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.llm.errors import ModelError
@@ -32,6 +31,7 @@ from conversations.messages.answer import Answer
 from conversations.messages.replies import retry
 from conversations.messages.reply_lease import Held
 from conversations.models import Conversation, Message
+from conversations.requests import usage
 from conversations.runtime import event_types
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from compression.ids import uuid7
 from conversations.compaction import snapshots
-from conversations.context import ledger
 from conversations.errors import Conflict, NotFound
+from conversations.instructions import ledger
 from conversations.messages import replies
 from conversations.messages.copied_requests import Ids, Moments, carry_to_end
 from conversations.messages.copying import copy_files, name_copies

@@ -21,7 +21,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from compression.core.tokens import count_tokens
-from conversations.context.request_log import spending_columns
 from conversations.errors import Conflict, Invalid, NotFound, Refused
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
@@ -32,6 +31,7 @@ from conversations.llm.retries import Attempts
 from conversations.messages import long_files
 from conversations.messages.attachments import upload
 from conversations.models import Attachment, Conversation, Errand, ModelProfile, WholeReading
+from conversations.requests.request_log import spending_columns
 from conversations.runtime import queue
 from conversations.turns.begin import begin
 from conversations.validation import clean_text

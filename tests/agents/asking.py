@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from conversations.context import tools
-from conversations.llm.anthropic import Anthropic
-from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Delta
-from conversations.llm.provider import Provider
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.provider import Provider
 from conversations.llm.request import Prompt
 from tests.faults.providers import KEY, Naps
 from tests.llm_server import LlmServer

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from conversations.context import tools as context_tools
-from conversations.llm import errors, unsupported_options
-from conversations.llm.anthropic import Anthropic
-from conversations.llm.openai import OpenAICompatible
-from conversations.llm.provider import Provider
+from conversations.llm import errors
+from conversations.llm.providers import unsupported_options
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.provider import Provider
+from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.request import Prompt
-from conversations.llm.tool_naming import fitting_name
 from conversations.llm.tools import spec, tokens
 from tests.agents.asking import APIS, LAST, PROMPT, QUESTION, SUM, calls_of, heard, model_of
 from tests.llm_server import LlmServer

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import errors, unsupported_options
-from conversations.llm.anthropic import Anthropic
-from conversations.llm.openai import OpenAICompatible
+from conversations.llm import errors
 from conversations.llm.port import Delta
-from conversations.llm.provider import MAX_REPLY_CHARS, Provider
+from conversations.llm.providers import unsupported_options
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.provider import MAX_REPLY_CHARS, Provider
+from conversations.llm.providers.tool_call_chunks import MAX_CALLS
 from conversations.llm.request import Prompt
-from conversations.llm.tool_call_chunks import MAX_CALLS
 from conversations.llm.tools import ToolRequest
 from tests.agents.asking import APIS, LAST, QUESTION, SUM, calls_of, heard, model_of
 from tests.faults.providers import assert_readable

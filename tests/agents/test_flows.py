@@ -15,9 +15,10 @@ from django.utils import timezone
 from compression.core.values import Steering, ToolUse
 from compression.models import Compaction
 from conversations.compaction import compaction, lease, snapshots, trigger
-from conversations.context import prompt, transcript, usage
+from conversations.context import prompt, transcript
 from conversations.context.transcript import Loaded
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.requests import usage
 from tests.agents.test_properties import assert_calls_have_their_results
 from tests.conversations.chat import START
 from tests.llm_server import LlmServer

@@ -12,11 +12,11 @@ from django.test import Client
 
 from conversations.context import transcript
 from conversations.context.prompt import assemble
-from conversations.context.request_log import Sent
-from conversations.llm import unsupported_options
 from conversations.llm.known_models import calls_tools
 from conversations.llm.profiles import connect, sync_profiles
+from conversations.llm.providers import unsupported_options
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests.request_log import Sent
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages

@@ -12,12 +12,13 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction, trigger
-from conversations.context import prompt, transcript, usage
-from conversations.context.settings import change
+from conversations.context import prompt, transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, Message
+from conversations.requests import usage
 from conversations.turns import forks
 from tests.agents.conftest import ToolChat
 from tests.agents.rows import worked

@@ -10,13 +10,14 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from conversations.agents import turn_thoughts
-from conversations.llm import dialects, thoughts
-from conversations.llm.anthropic import Anthropic
 from conversations.llm.errors import BrokenReply
-from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Delta, Spent
+from conversations.llm.providers import dialects
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
-from conversations.llm.thinking_tags import ThinkingTags, split_closed
+from conversations.llm.thinking import thoughts
+from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 from conversations.messages.thoughts import Thoughts
 from conversations.models import Message, ModelProfile
 from tests.agents.asking import PROMPT, QUESTION, SUM, calls_of, heard, model_of

@@ -17,10 +17,10 @@ from conversations.agents.tools.calculator import calculate
 from conversations.agents.tools.clock import current_time
 from conversations.agents.tools.history import read_history, search_history
 from conversations.agents.tools.toolbox import Toolbox, checked
-from conversations.context import message_index
 from conversations.context import tools as context_tools
 from conversations.context.tools import BUILT_IN, offered_tools
 from conversations.llm.tools import Spec, ToolFailed, ToolRequest
+from conversations.memory import message_index
 from conversations.models import Conversation, Message, ToolCall, ToolServer
 
 once = pytest.mark.once

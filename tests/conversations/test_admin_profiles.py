@@ -14,9 +14,9 @@ from django.db import connection
 from django.test import Client
 
 from conversations.admin.profiles import LEARNED, ModelProfileForm, connection_notice
-from conversations.llm import connection_test
-from conversations.llm.connection_test import ConnectionTest
 from conversations.llm.port import Spent
+from conversations.llm.probes import connection_test
+from conversations.llm.probes.connection_test import ConnectionTest
 from conversations.models import ModelProfile
 from tests import llm_windows
 from tests.llm_server import LlmServer, closed_port

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from conversations.context.rules import MAX_RULES
+from conversations.instructions.rules import MAX_RULES
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.api import Api
 from tests.conversations.test_settings_alike import SETTINGS, outcome

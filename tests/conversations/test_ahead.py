@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction, snapshots, undone
-from conversations.context import goals, usage
-from conversations.context import settings as conversation_settings
+from conversations.instructions import conversation_settings, goals
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
+from conversations.requests import usage
 from conversations.runtime.events import hub
 from conversations.turns import branches
 from tests.conversations.chat import Chat, fill

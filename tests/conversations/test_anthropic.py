@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from conversations.llm.tool_naming import fitting_name
+from conversations.llm.providers.tool_naming import fitting_name
 from conversations.models import Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import LlmServer

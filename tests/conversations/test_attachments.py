@@ -20,7 +20,7 @@ from PIL import Image, ImageCms
 
 from compression.core.digest import extend_digest
 from compression.history import BEGINNING
-from conversations.context import next_request, prompt, transcript
+from conversations.context import prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
 from conversations.messages import attachments, text_files
@@ -29,6 +29,7 @@ from conversations.messages.attachments import clean_name, pending, remove, uplo
 from conversations.messages.pastes import Pasted
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
 from conversations.ops import maintenance
+from conversations.requests import next_request
 from conversations.runtime.payloads import message_json
 from conversations.turns import begin, branches, forks
 from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture

@@ -13,13 +13,14 @@ from django.test.utils import CaptureQueriesContext
 
 from compression.core.values import Image, Turn
 from conversations.compaction import snapshots
-from conversations.context import next_request, prompt, replay, transcript
+from conversations.context import prompt, transcript
 from conversations.llm import request as llm_request
-from conversations.llm.images import with_bytes
 from conversations.llm.known_models import sees_images
 from conversations.llm.profiles import sync_profiles
+from conversations.llm.providers.images import with_bytes
 from conversations.messages import images as image_files
 from conversations.models import Attachment, Conversation, Message, ModelProfile
+from conversations.requests import next_request, replay
 from tests.conversations.chat import START, Chat
 from tests.conversations.pictures import opened, picture
 from tests.conversations.test_attachments import ask, put

@@ -31,8 +31,8 @@ from django.test import override_settings
 
 from compression.models import Compaction, KeptSummary, PromptTemplate
 from conversations.compaction import compaction
-from conversations.context import goals
-from conversations.context.settings import change
+from conversations.instructions import goals
+from conversations.instructions.conversation_settings import change
 from conversations.models import (
     AgentRun,
     AgentStep,

@@ -15,8 +15,8 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from conversations import preferences
 from conversations.compaction import compaction
-from conversations.context import goals
-from conversations.context.settings import change
+from conversations.instructions import goals
+from conversations.instructions.conversation_settings import change
 from conversations.models import ApiKey, Conversation, Goal, ModelProfile, Preference
 from conversations.page import setting_forms
 from conversations.page.bound_forms import PageForm

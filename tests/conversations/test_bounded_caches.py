@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 
 from conversations import limits
-from conversations.context import request_log
 from conversations.errors import TooMany
+from conversations.requests import request_log
 from conversations.runtime.bounded import BoundedCache
 from conversations.runtime.events import Hub
 from conversations.runtime.subscription import Event

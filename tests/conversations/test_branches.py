@@ -10,8 +10,8 @@ from asgiref.sync import sync_to_async
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, snapshots
-from conversations.context import goals
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
+from conversations.instructions import goals
 from conversations.messages import replies
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ToolCall

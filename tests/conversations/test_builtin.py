@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from conversations.llm.builtin import NAME, Builtin
 from conversations.llm.errors import ContextTooLong, NotConfigured
-from conversations.llm.fair_lock import FairLock
+from conversations.llm.providers.builtin import NAME, Builtin
+from conversations.llm.providers.fair_lock import FairLock
 from conversations.llm.request import Prompt
 
 pytestmark = pytest.mark.once

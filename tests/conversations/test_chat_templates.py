@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.models import Compaction
-from conversations.context import replay
-from conversations.llm import chat_templates
 from conversations.llm.profiles import connect
+from conversations.llm.providers import chat_templates
 from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.models import ApiKey, Conversation, ModelProfile
+from conversations.requests import replay
 from tests import llm_templates
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import one_line

@@ -10,9 +10,9 @@ from django.utils import timezone
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, lease
 from conversations.compaction.fallback import RESTING
-from conversations.context import next_request, usage
 from conversations.errors import Conflict, NotFound, TooMany
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests import next_request, usage
 from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from conversations.gateway.upstream import ask_upstream
-from conversations.llm import dialects, reply_lengths, unsupported_options
-from conversations.llm.complaints import own_words
-from conversations.llm.openai import OpenAICompatible
+from conversations.llm.providers import dialects, reply_lengths, unsupported_options
+from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
 from tests.agents.asking import PROMPT, heard, model_of

@@ -20,13 +20,13 @@ from compression.models import Checkpoint
 from conversations.analytics import ledger, person
 from conversations.api.requests import _replayed_json
 from conversations.compaction import compaction, snapshots
-from conversations.context import replay
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports
 from conversations.messages import attachments
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.ops import backups
+from conversations.requests import replay
 from conversations.runtime.payloads import message_json
 from conversations.turns import branches, forks, turn, versions
 from tests.conversations.chat import Chat, fill

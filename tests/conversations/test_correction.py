@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.tokens import count_tokens
-from conversations.context import usage
 from conversations.llm.token_correction import (
     MAX_OWNERS,
     agreed_correction,
@@ -19,6 +18,7 @@ from conversations.llm.token_correction import (
     with_report,
 )
 from conversations.models import ModelProfile
+from conversations.requests import usage
 from tests.conversations.chat import Chat, fill
 
 pytestmark = pytest.mark.once

@@ -14,10 +14,10 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction
-from conversations.context import usage
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests import usage
 from conversations.runtime.events import hub
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill

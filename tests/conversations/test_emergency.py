@@ -16,7 +16,7 @@ from django.urls import reverse
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, emergency, trigger
-from conversations.context import transcript, usage
+from conversations.context import transcript
 from conversations.context.elisions import elision
 from conversations.context.transcript import ORPHAN, tool_tokens, truncated, without_results
 from conversations.errors import TooLarge
@@ -24,6 +24,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.requests import usage
 from conversations.turns import turn
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import Request, assert_every_message_represented

@@ -15,7 +15,7 @@ from compression.core.errors import CompactionFailed
 from compression.core.text.summary_text import require_headings
 from compression.models import Compaction
 from conversations.analytics import ledger
-from conversations.llm.fault_mapping import Endpoint, error_of_status, explain
+from conversations.llm.providers.fault_mapping import Endpoint, error_of_status, explain
 from conversations.models import Conversation, Message
 from conversations.turns import recovery
 from tests.conversations.chat import Chat, fill

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from conversations.context import next_request
 from conversations.errors import Invalid
 from conversations.exchange import attachments as files
 from conversations.exchange.exports import as_json
@@ -21,6 +20,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.messages import attachments
 from conversations.messages.pastes import Pasted
 from conversations.models import Attachment, Conversation
+from conversations.requests import next_request
 from conversations.runtime.payloads import message_json
 from tests.conversations.pictures import photograph, picture
 from tests.conversations.test_attachments import ask, conversation, profile, put, user

@@ -23,22 +23,16 @@ from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
-from conversations.context import (
-    goals,
-    ledger,
-    ledger_entries,
-    message_index,
-    next_request,
-    recall,
-    transcript,
-    usage,
-)
+from conversations.context import transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
+from conversations.instructions import goals, ledger, ledger_entries
+from conversations.memory import message_index, recall
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests import next_request, usage
 from conversations.turns import forks
 from tests.conftest import real_conversation
 from tests.conversations.exports import chatgpt, claude, wrote

@@ -17,7 +17,7 @@ from compression.models import Checkpoint, Compaction
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary
 from conversations.context import transcript
-from conversations.context.facts_kept import facts_kept, facts_kept_of
+from conversations.memory.facts_kept import facts_kept, facts_kept_of
 from conversations.models import Conversation, Message
 from conversations.turns import forks
 from tests.conversations.api import Api

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations.compaction import trigger
-from conversations.llm.fault_mapping import Endpoint, error_of_status
+from conversations.llm.providers.fault_mapping import Endpoint, error_of_status
 from conversations.models import Conversation, Message
 from conversations.runtime import endings
 from conversations.turns import recovery

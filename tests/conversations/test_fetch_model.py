@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from django.core.management import call_command
 
-from conversations.llm.builtin_download import FetchFailed, extract_weights
+from conversations.llm.probes.builtin_download import FetchFailed, extract_weights
 
 pytestmark = pytest.mark.once
 

@@ -9,10 +9,12 @@ from asgiref.sync import sync_to_async
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, snapshots
-from conversations.context import goals, message_index, next_request
 from conversations.errors import Conflict, NotFound
+from conversations.instructions import goals
+from conversations.memory import message_index
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ToolCall
+from conversations.requests import next_request
 from conversations.turns import forks
 from tests.conversations.chat import Chat, fill
 from tests.timing import cpu_seconds

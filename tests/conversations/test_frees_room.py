@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction
-from conversations.context import recall, usage
+from conversations.memory import recall
 from conversations.models import Conversation, ModelProfile
 from conversations.page.meter import meter
+from conversations.requests import usage
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_slope import grow, say

@@ -14,10 +14,10 @@ from compression.core.goal import Progress, Step
 from compression.core.tokens import count_tokens
 from compression.models import Compaction
 from conversations.compaction import compaction
-from conversations.context import goals
 from conversations.errors import Invalid, NotFound
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import goals
 from conversations.models import Conversation, Goal
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill

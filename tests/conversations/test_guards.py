@@ -21,9 +21,10 @@ from compression.models import Compaction
 from conversations.compaction import compaction, lease
 from conversations.compaction.commit import commit
 from conversations.compaction.snapshots import Superseded
-from conversations.context import recall, transcript
+from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.gateway.history import PART_TOKENS, parse_history
+from conversations.memory import recall
 from conversations.messages import protection
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub

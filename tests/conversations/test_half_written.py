@@ -27,11 +27,12 @@ from compression.ids import uuid7
 from compression.models import Compaction
 from conversations.compaction import commit as compaction_commit
 from conversations.compaction import compaction, lease, snapshots
-from conversations.context import goals, transcript
+from conversations.context import transcript
 from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import goals
 from conversations.messages import replies
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from conversations.context import index_schema, message_index
-from conversations.llm import reachability
+from conversations.llm.probes import reachability
+from conversations.memory import index_schema, message_index
 from conversations.models import ModelProfile
 from tests.llm_server import LlmServer, closed_port
 

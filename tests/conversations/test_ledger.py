@@ -17,11 +17,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from conversations.compaction import compaction
-from conversations.context import ledger, ledger_entries
-from conversations.context.settings import change
 from conversations.errors import Invalid, NotFound
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import ledger, ledger_entries
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, LedgerEntry, Message
 from conversations.turns import branches, forks, versions
 from tests.conversations.api import Api

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from conversations.context import ledger, ledger_entries
-from conversations.context.settings import change
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import ledger, ledger_entries
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.turns import branches, forks, versions
 from tests.conversations.api import Api

@@ -16,12 +16,13 @@ from compression.core.ledger.find import find_entries
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction, lease, snapshots
-from conversations.context import ledger, ledger_entries, provenance
-from conversations.context.settings import change
+from conversations.context import provenance
 from conversations.context.transcript import HISTORY, message_tokens
 from conversations.errors import Refused
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import ledger, ledger_entries
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, LedgerEntry, Message, ModelProfile
 from conversations.turns import begin, branches, forks, versions
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from compression.ids import uuid7
-from conversations.context import ledger, ledger_entries
+from conversations.instructions import ledger, ledger_entries
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import forks
 

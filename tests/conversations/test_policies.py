@@ -7,8 +7,8 @@ from asgiref.sync import sync_to_async
 
 from compression import conf
 from conversations.context.policy import checked_policy
-from conversations.context.settings import change
 from conversations.errors import Invalid
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime.events import hub
 from conversations.validation import clean_policy

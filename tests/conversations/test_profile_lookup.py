@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations.context import settings
 from conversations.context.policy import checked_policy
 from conversations.errors import Refused
 from conversations.exchange import exports, imports
 from conversations.gateway.request import model_of
+from conversations.instructions import conversation_settings
 from conversations.llm.profiles import chat_profiles, enabled, named
 from conversations.models import Conversation, ModelProfile
 
@@ -35,7 +35,7 @@ def by_import(name: str, user: User) -> ModelProfile | None:
 
 
 WAYS: dict[str, Callable[[str, User], ModelProfile | None]] = {
-    "API": lambda name, user: settings.named_profile(name),
+    "API": lambda name, user: conversation_settings.named_profile(name),
     "gateway": lambda name, user: model_of(name),
     "import": by_import,
     "policy": by_policy,

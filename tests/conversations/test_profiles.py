@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from conversations.llm import known_models
-from conversations.llm.anthropic import Anthropic
-from conversations.llm.builtin import Builtin
-from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, default_profile, summary_profiles, sync_profiles
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.builtin import Builtin
+from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
 from tests.conversations.api import Api

@@ -16,9 +16,9 @@ from django.test.utils import CaptureQueriesContext
 from PIL import Image
 
 from conversations import project_files, projects
-from conversations.context import message_index, recall
 from conversations.errors import Invalid, NotFound
 from conversations.exchange import everything
+from conversations.memory import message_index, recall
 from conversations.messages import search
 from conversations.models import Conversation, LedgerEntry, Message, ModelProfile, Project
 from conversations.turns import begin

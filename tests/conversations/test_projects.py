@@ -13,13 +13,14 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from conversations import projects
 from conversations.compaction import compaction
-from conversations.context import message_index, prompt, recall, transcript
+from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
-from conversations.context.usage import usage_of
 from conversations.errors import Invalid
+from conversations.memory import message_index, recall
 from conversations.models import Conversation, ModelProfile, Project
 from conversations.page.meter import meter
 from conversations.page.views.sidebar import IN_A_PROJECT, sidebar
+from conversations.requests.usage import usage_of
 from conversations.turns import begin, forks
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import START, fill

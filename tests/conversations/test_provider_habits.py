@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations.llm.fault_mapping import is_too_long
+from conversations.llm.providers.fault_mapping import is_too_long
 from tests.conversations.chat import Chat, fill
 
 pytestmark = pytest.mark.once

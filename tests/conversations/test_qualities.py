@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from compression.models import Checkpoint, Compaction, KeptSummary
 from conversations.compaction import compaction, undone
-from conversations.context import settings as conversation_settings
+from conversations.instructions import conversation_settings
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import forks
 from tests.conversations.chat import Chat, fill

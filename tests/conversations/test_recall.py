@@ -14,11 +14,13 @@ from django.test.utils import CaptureQueriesContext
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.context import index_schema, message_index, next_request, recall, replay, settings
-from conversations.context.next_request import build_next_request
-from conversations.context.usage import usage_of
+from conversations.instructions import conversation_settings
+from conversations.memory import index_schema, message_index, recall
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
+from conversations.requests import next_request, replay
+from conversations.requests.next_request import build_next_request
+from conversations.requests.usage import usage_of
 from conversations.turns import begin
 from tests.conversations.api import Api
 from tests.conversations.chat import START
@@ -98,9 +100,9 @@ def test_nothing_is_recalled_where_nothing_is_compacted(conversation: Conversati
 
 
 def test_it_is_switched_off_by_the_policy(long: Conversation, llm: LlmServer) -> None:
-    settings.change(long, policy={"recall": False})
+    conversation_settings.change(long, policy={"recall": False})
     assert quoted(ask(long, llm, "Which port does billing use?")) == ""
-    settings.change(long, policy={})
+    conversation_settings.change(long, policy={})
     assert quoted(ask(long, llm, "Which port does billing use?")) != ""
 
 
@@ -121,7 +123,7 @@ def test_who_looks_at_what_was_sent_asks_nothing_of_the_index(long: Conversation
         found = recall.load(long.pk).recalled
     assert found and "papaya" in found.text
     assert not any(index_schema.INDEXED in query["sql"] for query in queries)
-    settings.change(long, policy={"recall": False})
+    conversation_settings.change(long, policy={"recall": False})
     assert recall.load(long.pk).recalled is None
 
 

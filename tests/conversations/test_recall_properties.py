@@ -17,11 +17,12 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction, snapshots
-from conversations.context import index_schema, message_index, recall, settings
 from conversations.context.transcript import HISTORY
 from conversations.errors import Refused
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import conversation_settings
+from conversations.memory import index_schema, message_index, recall
 from conversations.messages import search
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.ops import backups
@@ -54,7 +55,7 @@ class Life:
         self.chance, self.user, self.llm = Random(seed), user, llm
         self.policy = {"summariser": "extractive", "min_messages": 1, "cooldown": 0, "ahead": False}
         self.chat = Conversation.objects.create(owner=user, model=model)
-        settings.change(self.chat, policy=self.policy)
+        conversation_settings.change(self.chat, policy=self.policy)
 
     def text(self) -> str:
         rare = [
@@ -105,7 +106,7 @@ class Life:
             found = import_conversations(self.user, json.dumps(as_json(self.chat)).encode())
             self.chat = Conversation.objects.get(pk=found.conversations[0].pk)
             Conversation.objects.filter(pk=self.chat.pk).update(model=ModelProfile.objects.get())
-            settings.change(self.chat, policy=self.policy)
+            conversation_settings.change(self.chat, policy=self.policy)
 
     def delete(self) -> None:
         others = Conversation.objects.exclude(pk=self.chat.pk)

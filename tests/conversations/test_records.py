@@ -18,12 +18,14 @@ from prometheus_client import REGISTRY
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction, edit_summary, snapshots
-from conversations.context import goals, prompt, replay, request_log, transcript
-from conversations.context.settings import change
+from conversations.context import prompt, transcript
 from conversations.errors import NotFound, Refused
 from conversations.exchange import exports, imports
+from conversations.instructions import goals
+from conversations.instructions.conversation_settings import change
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
+from conversations.requests import replay, request_log
 from conversations.turns import branches, running, stop, turn
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_emergency import searched, summarised

@@ -11,8 +11,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations.context import ledger_entries
-from conversations.context.settings import add_rule
+from conversations.instructions import ledger_entries
+from conversations.instructions.conversation_settings import add_rule
 from conversations.models import Conversation, LedgerEntry
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 
 from compression.core.plan.tiers import TIERS, tier_budget
 from conversations.context import system_prompt
-from conversations.context.settings import change
 from conversations.context.system_prompt import Instructions
 from conversations.errors import Invalid, TooLarge
 from conversations.exchange.imports import import_conversations
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, Message
 from conversations.turns import branches, forks
 from tests.conversations.api import Api

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from conversations.context import message_index
 from conversations.errors import Invalid
+from conversations.memory import message_index
 from conversations.messages import search, search_terms
 from conversations.messages.search import find_hits
 from conversations.messages.search_terms import terms_of

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from compression.core.text.index_terms import index_terms
 from conversations.agents.tools.history import search_history
-from conversations.context import index_schema, message_index, recall, transcript
+from conversations.context import transcript
+from conversations.memory import index_schema, message_index, recall
 from conversations.messages import search
 from conversations.models import Conversation, Message, ToolCall
 from conversations.ops import health

@@ -11,10 +11,11 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.context import next_request, transcript
-from conversations.context.next_request import build_next_request
+from conversations.context import transcript
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
+from conversations.requests import next_request
+from conversations.requests.next_request import build_next_request
 from conversations.templatetags.chat import money
 from conversations.turns import begin
 from tests.conversations.chat import START, fill

@@ -11,8 +11,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from conversations.api.schemas.conversations import ConversationChanges
-from conversations.context.settings import Changes, change
 from conversations.errors import Invalid
+from conversations.instructions.conversation_settings import Changes, change
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime.events import hub
 from tests.conversations.api import Api

@@ -13,9 +13,10 @@ from asgiref.sync import sync_to_async
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction
-from conversations.context import recall, usage
+from conversations.memory import recall
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
+from conversations.requests import usage
 from tests.conversations.chat import Chat, fill
 
 WINDOW = 16_000

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 
 from conversations.compaction import trigger
 from conversations.context import prompt, transcript
-from conversations.context.usage import usage_of
 from conversations.models import Conversation, Message, ToolCall
+from conversations.requests.usage import usage_of
 from conversations.turns import begin, recovery
 from tests.conversations.chat import START, fill
 from tests.conversations.plans import plans

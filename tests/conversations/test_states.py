@@ -14,8 +14,9 @@ from django.db import connections
 from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, snapshots
-from conversations.context import goals, transcript
+from conversations.context import transcript
 from conversations.errors import Conflict, Refused
+from conversations.instructions import goals
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.turns import branches, forks, versions

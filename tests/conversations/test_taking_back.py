@@ -8,7 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from conversations.context import prompt, recall, transcript
+from conversations.context import prompt, transcript
+from conversations.memory import recall
 from conversations.models import Conversation, LedgerEntry
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat

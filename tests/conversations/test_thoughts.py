@@ -12,11 +12,11 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations.context import settings as own_settings
 from conversations.context import transcript
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
+from conversations.instructions import conversation_settings as own_settings
 from conversations.models import Conversation, ModelProfile
 from conversations.page import fragments
 from conversations.runtime.events import Hub, hub

@@ -13,9 +13,10 @@ from asgiref.sync import async_to_sync, sync_to_async
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction, edit_summary, emergency, lease
-from conversations.context import message_index, recall, usage
-from conversations.context.index_schema import INDEXED, TERMS, UNINDEXED
+from conversations.memory import message_index, recall
+from conversations.memory.index_schema import INDEXED, TERMS, UNINDEXED
 from conversations.models import Conversation, Goal, Message, ModelProfile
+from conversations.requests import usage
 from conversations.runtime.events import hub
 from conversations.turns import branches
 from tests.conversations.chat import Chat, fill

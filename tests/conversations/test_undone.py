@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations.compaction import compaction, undone
-from conversations.context import settings as conversation_settings
-from conversations.context import usage
+from conversations.instructions import conversation_settings
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests import usage
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages

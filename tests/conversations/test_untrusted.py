@@ -18,10 +18,11 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from compression.core.context import MARKER
-from conversations.context import goals, transcript
-from conversations.context.settings import change
+from conversations.context import transcript
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.instructions import goals
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, Goal, Message, Paste, ToolCall
 from conversations.turns import branches, forks, versions
 from tests.conversations.api import Api

@@ -9,10 +9,10 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
-from conversations.context.next_request import build_next_request
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
 from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.page import agent_fragments, fragments, thread
+from conversations.requests.next_request import build_next_request
 from conversations.runtime.payloads import message_json
 from conversations.runtime.subscription import Event
 from tests.conversations.agents import Rows

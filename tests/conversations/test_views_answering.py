@@ -13,7 +13,7 @@ from django.test import Client
 
 from compression.core.tokens import count_tokens
 from compression.models import Compaction
-from conversations.context import settings
+from conversations.instructions import conversation_settings
 from conversations.llm.port import MAX_TOKENS
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat, fill
@@ -74,7 +74,7 @@ async def test_the_next_turn_folds_for_the_smaller_window_and_goes_to_the_new_mo
     chat: Chat, small: ModelProfile
 ) -> None:
     await sync_to_async(fill)(chat.conversation, 20)
-    await sync_to_async(settings.change)(chat.conversation, model=small)
+    await sync_to_async(conversation_settings.change)(chat.conversation, model=small)
     reply = await chat.say("Which port has message 3?")
     assert reply.status == "complete", reply.error
     assert chat.llm.chats[-1].body["model"] == "small"

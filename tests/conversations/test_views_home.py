@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from compression.models import Compaction
 from conversations.compaction import snapshots
-from conversations.context.citations import citations_of
+from conversations.memory.citations import citations_of
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.views.sidebar import LIMIT, sidebar
 from tests.conversations.chat import Chat

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.context import replay
 from conversations.models import Conversation, Message
+from conversations.requests import replay
 from conversations.turns import begin
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import fill

@@ -13,8 +13,8 @@ from django.urls import reverse
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
 from conversations.compaction import compaction, emergency, snapshots
-from conversations.context import goals
-from conversations.context.settings import change
+from conversations.instructions import goals
+from conversations.instructions.conversation_settings import change
 from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements, one_line

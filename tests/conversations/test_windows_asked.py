@@ -10,9 +10,10 @@ from asgiref.sync import async_to_sync
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations.llm import profiles, windows
-from conversations.llm.window_queries import ask_window
-from conversations.llm.window_words import how_known, lowered
+from conversations.llm import profiles
+from conversations.llm.windows import windows
+from conversations.llm.windows.window_queries import ask_window
+from conversations.llm.windows.window_words import how_known, lowered
 from conversations.models import ModelProfile
 from tests import llm_windows
 from tests.conversations.api import Api
@@ -109,7 +110,7 @@ def test_a_server_that_is_away_or_slow_costs_nothing(own: ModelProfile, llm: Llm
         ModelProfile.objects.update(base_url=url)
         assert asked(own)[:2] == (8_192, "default")
     ModelProfile.objects.update(base_url=llm.url)
-    monkeypatch.setattr("conversations.llm.window_queries.QUERY_SECONDS", 0.2)
+    monkeypatch.setattr("conversations.llm.windows.window_queries.QUERY_SECONDS", 0.2)
     llm.facts_delay, llm.facts = 5.0, llm_windows.llama_cpp()
     began = time.monotonic()
     assert asked(own)[:2] == (8_192, "default")

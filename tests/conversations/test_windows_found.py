@@ -11,10 +11,12 @@ from asgiref.sync import sync_to_async
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm import canary, window_probe, window_reports, window_words
+from conversations.llm import canary
 from conversations.llm.port import Delta
+from conversations.llm.probes import window_probe, window_reports
 from conversations.llm.request import Prompt
-from conversations.llm.window_evidence import Evidence, Report, judged
+from conversations.llm.windows import window_words
+from conversations.llm.windows.window_evidence import Evidence, Report, judged
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
 from tests import llm_windows

@@ -13,8 +13,8 @@ from compression.core.values import Passage
 from conversations.compaction.within import caches, so_far
 from conversations.context import transcript
 from conversations.context.policy import policy_of
-from conversations.llm.anthropic_blocks import blocks_of
-from conversations.llm.openai import OpenAICompatible, Options
+from conversations.llm.providers.anthropic_blocks import blocks_of
+from conversations.llm.providers.openai import OpenAICompatible, Options
 from conversations.llm.request import Prompt, for_summary_within
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from conversations.llm import errors
-from conversations.llm.anthropic import Anthropic
-from conversations.llm.anthropic_blocks import OPENING
-from conversations.llm.anthropic_thinking import THINKING_TOKENS, Thinking
 from conversations.llm.port import Reply, Spent
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.anthropic_blocks import OPENING
+from conversations.llm.providers.anthropic_thinking import THINKING_TOKENS, Thinking
+from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.request import Prompt
-from conversations.llm.tool_naming import fitting_name
 from tests.faults.providers import (
     KEY,
     PROMPT,

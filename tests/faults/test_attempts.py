@@ -10,9 +10,9 @@ import pytest
 from compression.core.errors import CompactionFailed
 from compression.core.values import Passage, Turn
 from conversations.compaction.model_summariser import ModelSummariser
-from conversations.llm.anthropic import Anthropic
 from conversations.llm.errors import Unavailable
-from conversations.llm.openai import OpenAICompatible
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.retries import Attempts
 from conversations.models import ModelProfile
 from tests.faults.providers import PROMPT, Naps

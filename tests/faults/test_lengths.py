@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import errors, reply_lengths
-from conversations.llm.anthropic import Anthropic
-from conversations.llm.anthropic_thinking import THINKING_TOKENS
-from conversations.llm.openai import OpenAICompatible
+from conversations.llm import errors
 from conversations.llm.profiles import connect, reply_limit
-from conversations.llm.reply_lengths import NamedLimit
+from conversations.llm.providers import reply_lengths
+from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.anthropic_thinking import THINKING_TOKENS
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.reply_lengths import NamedLimit
 from conversations.models import ModelProfile
 from tests.faults.providers import KEY, Naps, completed, streamed
 from tests.llm_server import LlmServer

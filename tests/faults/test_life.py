@@ -21,9 +21,10 @@ from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction
 from conversations.compaction import snapshots as states
-from conversations.context import goals, transcript
-from conversations.context.settings import change
+from conversations.context import transcript
 from conversations.errors import Refused
+from conversations.instructions import goals
+from conversations.instructions.conversation_settings import change
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import branches, forks, turn

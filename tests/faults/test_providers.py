@@ -12,8 +12,8 @@ import pytest
 
 from conversations.llm import clients, errors
 from conversations.llm.errors import ModelError
-from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Reply, Spent
+from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.retries import in_words, retry_after
 from tests.faults.providers import (
     KEY,

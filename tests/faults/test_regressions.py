@@ -11,11 +11,12 @@ from asgiref.sync import sync_to_async
 
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction
-from conversations.context import transcript, usage
+from conversations.context import transcript
 from conversations.exchange.imports import import_conversations
 from conversations.llm import request as llm_request
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests import usage
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.llm_answers import summary_of

@@ -16,9 +16,9 @@ from chatsite import settings as product
 from conversations.gateway import provider_stream, upstream
 from conversations.llm import errors
 from conversations.llm.errors import BrokenReply
-from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect
-from conversations.llm.provider import whole_seconds
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.provider import whole_seconds
 from conversations.models import Message, ModelProfile
 from conversations.turns import stop
 from tests.conversations.chat import Chat

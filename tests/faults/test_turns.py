@@ -20,11 +20,11 @@ from chatsite.request_threads import request_thread
 from compression.core.values import Steering
 from compression.models import Compaction, KeptSummary
 from conversations.compaction import lease
-from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.exchange.imports import import_conversations
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.requests import usage
 from conversations.runtime.events import hub
 from conversations.turns import conversations, running, stop, turn
 from tests.conversations.chat import Chat, fill

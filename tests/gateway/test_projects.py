@@ -18,7 +18,7 @@ SAID = "Times are UTC."
 MADE = """
 from django.contrib.auth.models import User
 from conversations import projects
-from conversations.context import ledger, settings
+from conversations.instructions import ledger, conversation_settings as settings
 from conversations.models import ApiKey, Conversation
 user = User.objects.{owner}
 project = projects.create(user, name="Billing", instructions="{said}")

@@ -13,11 +13,11 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
-from conversations.context.message_index import of_conversation
 from conversations.context.tools import READ, SEARCH
 from conversations.context.transcript import HISTORY, message_numbers
 from conversations.errors import Invalid
 from conversations.llm.tools import ToolFailed
+from conversations.memory.message_index import of_conversation
 from conversations.messages import lookup
 from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Message, ToolCall

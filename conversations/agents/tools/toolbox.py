@@ -14,7 +14,7 @@ from conversations.agents.tools import calculator, clock, history
 from conversations.agents.tools.mcp.sessions import Sessions
 from conversations.context import tools
 from conversations.context.tools import SERVER_SEPARATOR
-from conversations.llm.text_repair import Storable
+from conversations.llm.providers.text_repair import Storable
 from conversations.llm.tools import MAX_RESULT_CHARS, Spec, ToolFailed, ToolRequest
 from conversations.models import ToolServer
 

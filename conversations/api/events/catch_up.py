@@ -12,10 +12,11 @@ from compression.core.values import Window
 from compression.models import Compaction
 from conversations.api.events import cursor
 from conversations.api.events.cursor import ENDED, Place
-from conversations.context import transcript, usage
+from conversations.context import transcript
 from conversations.messages.cursors import EPOCH, microseconds, moment_at
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
+from conversations.requests import usage
 from conversations.runtime import event_types
 from conversations.runtime.event_types import EventType
 from conversations.runtime.payloads import (

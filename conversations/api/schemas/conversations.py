@@ -12,9 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from conversations.api.schemas.fields import Body, Effort, LooksLike, Mode, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
-from conversations.context.own_prompt import clean_system_prompt
-from conversations.context.rules import MAX_RULE_CHARS, MAX_RULES, clean_rules
-from conversations.context.settings import clean_effort, clean_title
+from conversations.context.system_prompt import clean_system_prompt
+from conversations.instructions.conversation_settings import clean_effort, clean_title
+from conversations.instructions.rules import MAX_RULE_CHARS, MAX_RULES, clean_rules
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 
 Rule = Annotated[str, Field(min_length=1, max_length=MAX_RULE_CHARS)]

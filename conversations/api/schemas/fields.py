@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic_core import core_schema
 
-from conversations.context.settings import clean_mode
+from conversations.instructions.conversation_settings import clean_mode
 from conversations.models import Conversation
 from conversations.validation import MAX_CONTENT, clean_text
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from conversations.api.schemas.fields import Body, about
-from conversations.context.rules import MAX_RULE_CHARS
+from conversations.instructions.rules import MAX_RULE_CHARS
 
 Kind = Literal["rule", "preference", "decision", "correction", "withdrawal", "fact"]
 State = Literal["in_force", "noted", "dismissed", "superseded"]

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from conversations.context.own_prompt import clean_system_prompt
-from conversations.context.rules import clean_rules
+from conversations.context.system_prompt import clean_system_prompt
 from conversations.errors import Invalid
 from conversations.exchange.agent_runs import read_runs
 from conversations.exchange.compression_state import read_ranges, read_state, require_within
@@ -27,6 +26,7 @@ from conversations.exchange.fields import (
 from conversations.exchange.formats.messages import Reader
 from conversations.exchange.goals import read_goal
 from conversations.exchange.ledger import read_entries
+from conversations.instructions.rules import clean_rules
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.models.model_profile import Effort

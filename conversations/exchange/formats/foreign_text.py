@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conversations.exchange.fields import fault
-from conversations.llm.text_repair import Storable
+from conversations.llm.providers.text_repair import Storable
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 from conversations.validation import MAX_CONTENT
 

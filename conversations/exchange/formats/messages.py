@@ -28,7 +28,7 @@ from conversations.exchange.fields import (
 )
 from conversations.exchange.reply_figures import read_figures
 from conversations.exchange.tool_calls import MAX_CALL_TEXT, cut_off, read_call
-from conversations.llm.thoughts import CUT, MAX_THOUGHT_CHARS
+from conversations.llm.thinking.thoughts import CUT, MAX_THOUGHT_CHARS
 from conversations.llm.tools import MAX_RESULT_CHARS
 from conversations.models import Attachment, Message
 from conversations.validation import MAX_CONTENT, clean_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from conversations.context.own_prompt import clean_system_prompt
+from conversations.context.system_prompt import clean_system_prompt
 from conversations.exchange.document import Line, Source
 from conversations.exchange.fields import fault, read_kind, read_text
 from conversations.exchange.formats.messages import Reader

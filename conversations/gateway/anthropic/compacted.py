@@ -14,9 +14,9 @@ from conversations.gateway.checkpoints import State, assemble
 from conversations.gateway.history import History
 from conversations.gateway.messages import ROLES, Raw, text_of
 from conversations.gateway.protocol import Json
-from conversations.llm.anthropic_blocks import CACHE_MARK, OPENING
-from conversations.llm.thoughts import BLOCKS
-from conversations.llm.tool_call_chunks import object_of
+from conversations.llm.providers.anthropic_blocks import CACHE_MARK, OPENING
+from conversations.llm.providers.tool_call_chunks import object_of
+from conversations.llm.thinking.thoughts import BLOCKS
 
 MARK = "cache_control"
 MARKED_MESSAGES = 2

@@ -16,12 +16,12 @@ from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
-from conversations.llm.anthropic import spent_of
 from conversations.llm.clients import client_for
-from conversations.llm.fault_mapping import Endpoint
 from conversations.llm.port import Spent
-from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
-from conversations.llm.thoughts import BLOCKS, are_refused
+from conversations.llm.providers.anthropic import spent_of
+from conversations.llm.providers.fault_mapping import Endpoint
+from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.thinking.thoughts import BLOCKS, are_refused
 from conversations.models import ModelProfile
 
 PASSED = ("anthropic-version", "anthropic-beta")

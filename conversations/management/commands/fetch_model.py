@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from conversations.llm.builtin_download import FetchFailed, install_builtin
+from conversations.llm.probes.builtin_download import FetchFailed, install_builtin
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from conversations.context import message_index
+from conversations.memory import message_index
 
 
 class Command(BaseCommand):

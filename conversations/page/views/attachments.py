@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget
 
 from conversations.access import get_conversation
-from conversations.context import settings
 from conversations.errors import NotFound, Refused
+from conversations.instructions import conversation_settings
 from conversations.messages import attachments
 from conversations.messages.file_http import received, sent_out
 from conversations.models import Attachment
@@ -32,7 +32,7 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     try:
         name, data = received(request)
-        profile = settings.profile_of(conversation)
+        profile = conversation_settings.profile_of(conversation)
         sees = profile is not None and profile.can_see
         made = attachments.upload_seen(conversation, name=name, data=data, sees=sees)
     except Refused as refusal:

@@ -15,8 +15,8 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 
 from conversations.access import get_conversation
 from conversations.compaction import compaction
-from conversations.context import settings
 from conversations.errors import Invalid, Refused
+from conversations.instructions import conversation_settings
 from conversations.llm.profiles import chat_profiles
 from conversations.messages.pastes import parse_pasted
 from conversations.models import Conversation, Message
@@ -49,7 +49,7 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     if "model" in request.POST:
-        settings.change(conversation, model=settings.chosen_profile(request.POST["model"]))
+        conversation_settings.change(conversation, model=conversation_settings.chosen_profile(request.POST["model"]))
     branches.regenerate(conversation, row.pk)
     return _fetch_changes()
 
@@ -64,7 +64,7 @@ def regenerate_with(request: Request, pk: UUID, message_id: UUID) -> HttpRespons
         "conversation": conversation,
         "message": _in_history(conversation, message_id, Message.Role.ASSISTANT),
         "models": chat_profiles(),
-        "profile": settings.profile_of(conversation),
+        "profile": conversation_settings.profile_of(conversation),
     }
     return render(request, "conversations/_regenerate_with.html", context)
 

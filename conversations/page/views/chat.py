@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import trigger_client_event
 
 from conversations.access import get_conversation
-from conversations.context import settings
 from conversations.context.reliability import reliability_of
+from conversations.instructions import conversation_settings
 from conversations.messages import attachments
 from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation, ModelProfile
@@ -31,7 +31,7 @@ from conversations.page.views.sidebar import sidebar
 @require_GET
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    profile = settings.profile_of(conversation)
+    profile = conversation_settings.profile_of(conversation)
     measured, running = meter(conversation), fragments.busy(conversation)
     context = {
         "conversation": conversation,

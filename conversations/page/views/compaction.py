@@ -17,9 +17,9 @@ from compression.core.citations.marks import without_marks
 from compression.models import Checkpoint, Compaction
 from conversations.access import CHATS, TO_READ, get_conversation
 from conversations.compaction import edit_summary as summaries
-from conversations.context.citations import citations_of_checkpoint
-from conversations.context.facts_kept import facts_kept_of
 from conversations.errors import Refused
+from conversations.memory.citations import citations_of_checkpoint
+from conversations.memory.facts_kept import facts_kept_of
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.page.bound_forms import refuse_in

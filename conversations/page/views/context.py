@@ -20,10 +20,11 @@ from compression.core.goal import Progress
 from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
-from conversations.context import goals, ledger, settings
 from conversations.context.kept import scope_of
 from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
+from conversations.instructions import conversation_settings as settings
+from conversations.instructions import goals, ledger
 from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS

@@ -21,10 +21,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from conversations.access import get_conversation, own_conversations, trashed_conversation
-from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
 from conversations.exchange.everything import everything
+from conversations.instructions import conversation_settings
 from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.forms import ImportForm, cleaned
@@ -41,8 +41,8 @@ MAX_TRASHED = 500
 @require_POST
 def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    title = settings.clean_title(request.POST.get("title", ""), allow_blank=False)
-    settings.change(conversation, title=title)
+    title = conversation_settings.clean_title(request.POST.get("title", ""), allow_blank=False)
+    conversation_settings.change(conversation, title=title)
     return HttpResponse(fragments.title(conversation, headed=is_open(request, pk)))
 
 
@@ -178,10 +178,10 @@ def import_(request: Request) -> HttpResponse:
     )
 
 
-def _change_and_list(request: Request, pk: UUID, **changes: Unpack[settings.Changes]) -> HttpResponse:
+def _change_and_list(request: Request, pk: UUID, **changes: Unpack[conversation_settings.Changes]) -> HttpResponse:
     """Apply the changes; the response is the list as the requesting page shows it, and its conversation's menu."""
     conversation = get_conversation(request.user, pk)
-    settings.change(conversation, **changes)
+    conversation_settings.change(conversation, **changes)
     path, _, query = (request.htmx.current_url_abs_path or "").partition("?")
     current = _shown_at(path, request.user)
     context = {

@@ -6,8 +6,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Progress, Step
-from conversations.context import goals
 from conversations.errors import Invalid
+from conversations.instructions import goals
 from conversations.models import Conversation, Goal
 from conversations.page.setting_forms import STEPS
 from conversations.page.views.context import changes

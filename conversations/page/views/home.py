@@ -18,10 +18,11 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from conversations import preferences
 from conversations.access import CHATS, own_conversations
 from conversations.compaction import compaction
-from conversations.context import message_index, settings
 from conversations.errors import Invalid, Refused
 from conversations.exchange import imports
+from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile
+from conversations.memory import message_index
 from conversations.models import Conversation, ModelProfile
 from conversations.page.setting_forms import BeginForm
 from conversations.page.views.guard import Request, member
@@ -116,9 +117,9 @@ def _begin(request: Request) -> dict[str, Any]:
     if project_id := id_of(request.POST, "project"):
         begin["project"] = get_project(request.user, project_id)
     if "model" in request.POST:
-        begin["model"] = settings.chosen_profile(request.POST["model"])
+        begin["model"] = conversation_settings.chosen_profile(request.POST["model"])
     if "effort" in request.POST:
-        begin["effort"] = settings.clean_effort(request.POST["effort"])
+        begin["effort"] = conversation_settings.clean_effort(request.POST["effort"])
     return begin
 
 
@@ -129,5 +130,7 @@ def sample(request: Request) -> HttpResponse:
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
     own_conversations(request.user).filter(pk=conversation.pk).update(updated_at=timezone.now())
     message_index.catch_up(conversation.pk)  # a first search is for a word of it
-    settings.change(conversation, rules=SAMPLE_RULES)  # imports never enforce rules of a file, but this rule is ours
+    conversation_settings.change(
+        conversation, rules=SAMPLE_RULES
+    )  # imports never enforce rules of a file, but this rule is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")

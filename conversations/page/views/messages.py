@@ -17,13 +17,13 @@ from compression.core.values import Steering
 from conversations.access import TO_READ, get_conversation
 from conversations.compaction import cancel as cancelling
 from conversations.compaction import compaction, undone
-from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.messages import history, pastes, protection
 from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, ids_of
+from conversations.requests import usage
 from conversations.turns import queued, slash_commands, stop, turn
 
 FILES_DO_NOT_WAIT = gettext_noop(

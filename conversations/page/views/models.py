@@ -17,10 +17,10 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from conversations.errors import Invalid, NotFound
-from conversations.llm import windows
-from conversations.llm.connection_test import offered_models, test_connections
 from conversations.llm.presets import BY_ID, PRESETS, Preset
+from conversations.llm.probes.connection_test import offered_models, test_connections
 from conversations.llm.profiles import new_profile
+from conversations.llm.windows import windows
 from conversations.models import ModelProfile
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar

@@ -23,9 +23,9 @@ from django_htmx.http import HttpResponseClientRefresh, reswap, retarget, trigge
 
 from compression.core.tokens import count_tokens
 from conversations import api_keys, preferences
-from conversations.context import settings as conversation_settings
-from conversations.context.own_prompt import clean_system_prompt
+from conversations.context.system_prompt import clean_system_prompt
 from conversations.errors import Invalid, Refused
+from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile
 from conversations.models import ModelProfile, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS

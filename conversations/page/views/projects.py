@@ -19,9 +19,9 @@ from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefre
 from compression.core.tokens import count_tokens
 from conversations import project_files, projects
 from conversations.access import get_conversation, own_conversations
-from conversations.context import settings
 from conversations.context.kept import standing_in, with_replacements
 from conversations.errors import Invalid, NotFound, Refused
+from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile
 from conversations.messages.file_http import received
 from conversations.models import Conversation, Project
@@ -86,7 +86,7 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
     changes: projects.Changes
     match name:
         case "model":
-            changes = {"model": settings.chosen_profile(value) if value else None}
+            changes = {"model": conversation_settings.chosen_profile(value) if value else None}
         case "recalls":
             changes = {"recalls": value == "on"}
         case _:
@@ -139,7 +139,7 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
 @require_POST
 def share(request: Request, pk: UUID) -> HttpResponse:
     """Share what is said in a conversation with its project (`on` given), or keep it out."""
-    settings.change(get_conversation(request.user, pk), shares_memory="on" in request.POST)
+    conversation_settings.change(get_conversation(request.user, pk), shares_memory="on" in request.POST)
     return HttpResponseClientRefresh()
 
 
@@ -165,7 +165,7 @@ def move(request: Request) -> HttpResponse:
     elif project_id := id_of(request.POST, "project"):
         target = projects.get_project(request.user, project_id)
     for conversation in chosen:
-        settings.change(conversation, project=target)
+        conversation_settings.change(conversation, project=target)
     return HttpResponseClientRefresh()
 
 

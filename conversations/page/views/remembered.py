@@ -18,9 +18,10 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from conversations import preferences
 from conversations.access import own_conversations
-from conversations.context import ledger, ledger_entries, settings
 from conversations.context.kept import STANDING
 from conversations.errors import Conflict, Invalid
+from conversations.instructions import conversation_settings as settings
+from conversations.instructions import ledger, ledger_entries
 from conversations.models import LedgerEntry, Message
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar

@@ -15,17 +15,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from conversations.access import CHATS, TO_READ, get_conversation, readable_conversation
-from conversations.context import replay
-from conversations.context.citations import unsupported_in_force
-from conversations.context.facts_kept import facts_kept
-from conversations.context.next_request import build_next_request
-from conversations.context.replay import Changes, Replayed
-from conversations.context.request_parts import Part
+from conversations.memory.citations import unsupported_in_force
+from conversations.memory.facts_kept import facts_kept
 from conversations.models import Conversation, Message
 from conversations.page.meter import meter, price, shares
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
+from conversations.requests import replay
+from conversations.requests.next_request import build_next_request
+from conversations.requests.replay import Changes, Replayed
+from conversations.requests.request_parts import Part
 
 SHOWN = 500
 """The most parts on one page: the first two, which hold system prompt and summary, and the latest."""

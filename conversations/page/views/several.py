@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from conversations.access import own_conversations
-from conversations.context import settings
 from conversations.errors import Invalid
+from conversations.instructions import conversation_settings
 from conversations.models import Conversation
 from conversations.page.views.conversations import as_zip, is_open
 from conversations.page.views.guard import Request, member
@@ -37,7 +37,7 @@ def several(request: Request) -> HttpResponse:
         if act == "trash":
             conversations.trash(conversation)
         else:
-            settings.change(conversation, archived=act == "archive")
+            conversation_settings.change(conversation, archived=act == "archive")
     if act == "trash":
         return HttpResponseClientRedirect(f"{reverse('home')}?{urlencode([('trashed', row.pk) for row in chosen])}")
     number = len(chosen)

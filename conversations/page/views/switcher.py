@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from conversations import preferences
 from conversations.access import get_conversation
-from conversations.context import settings
 from conversations.errors import Refused
+from conversations.instructions import conversation_settings
 from conversations.models import Conversation
 from conversations.page.switcher import EFFORTS, favourites_of, rows
 from conversations.page.views.guard import Request, member
@@ -35,9 +35,11 @@ def switch(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     try:
         if "effort" in request.POST:
-            settings.change(conversation, effort=request.POST["effort"])
+            conversation_settings.change(conversation, effort=request.POST["effort"])
         else:
-            settings.change(conversation, model=settings.chosen_profile(request.POST.get("model", "")))
+            conversation_settings.change(
+                conversation, model=conversation_settings.chosen_profile(request.POST.get("model", ""))
+            )
     except Refused as refusal:
         return _shown(request, conversation, refusal=str(refusal), status=refusal.status)
     return _shown(request, conversation, is_chosen="effort" not in request.POST)
@@ -48,7 +50,7 @@ def switch(request: Request, pk: UUID) -> HttpResponse:
 def favourite(request: Request, pk: UUID) -> HttpResponse:
     """Make the `model` one of the person's favourites, or no longer."""
     conversation = get_conversation(request.user, pk)
-    model = settings.chosen_profile(request.POST.get("model", ""))
+    model = conversation_settings.chosen_profile(request.POST.get("model", ""))
     before = favourites_of(request.user)
     after = before ^ {model.pk}
     preferences.change(request.user, favourite_models=sorted(after)[:MAX_FAVOURITES])
@@ -59,7 +61,7 @@ def _shown(request: Request, conversation: Conversation, *, status: int = 200, *
     conversation.refresh_from_db(fields=["model", "effort"])
     context = {
         "conversation": conversation,
-        "profile": settings.profile_of(conversation),
+        "profile": conversation_settings.profile_of(conversation),
         "rows": rows(conversation, request.user),
         "efforts": EFFORTS,
     }

@@ -20,9 +20,9 @@ from compression.core.citation_values import Citations
 from compression.core.facts.counted import FactsKept
 from compression.models import Compaction
 from conversations.access import get_conversation
-from conversations.context.citations import citations_of
-from conversations.context.facts_kept import facts_kept_of
 from conversations.context.policy import compactions_of_all_flows
+from conversations.memory.citations import citations_of
+from conversations.memory.facts_kept import facts_kept_of
 from conversations.models import Conversation
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar

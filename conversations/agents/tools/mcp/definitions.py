@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from conversations.llm.text_repair import Storable
+from conversations.llm.providers.text_repair import Storable
 
 MAX_NAME_CHARS = 42
 """The most characters of a tool's name; with its server's name, providers accept 64."""

@@ -1,0 +1,406 @@
+"""The base of all models behind an HTTP API: attempts, time limits, and the reading of a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import count
+from typing import Any, ClassVar
+
+from compression.core.error_codes import ErrorCode
+from conversations.llm import canary
+from conversations.llm.clients import Library, client_for
+from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
+from conversations.llm.port import Delta, OnWritten, Reply
+from conversations.llm.providers import reply_lengths, unsupported_options
+from conversations.llm.providers.chat_templates import ChatTemplate
+from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
+from conversations.llm.providers.fault_mapping import Endpoint, explain
+from conversations.llm.providers.images import with_bytes
+from conversations.llm.providers.stream_reader import StreamReader
+from conversations.llm.providers.text_repair import Storable
+from conversations.llm.request import Prompt, sendable
+from conversations.llm.retries import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
+from conversations.llm.thinking import thoughts
+from conversations.llm.thinking.efforts import for_errands
+from conversations.runtime import metrics
+from conversations.validation import host_of
+
+CONNECT_SECONDS = 10.0
+MAX_REPLY_CHARS = 1_000_000
+MAX_TIMEOUTS_PER_REPLY = 5
+"""A whole reply may take this many time-outs, so that a server that sends slowly cannot keep it open forever …"""
+MAX_EXTRA_SECONDS = 300.0
+"""… and at most this long beyond the first of them; a late summary is replaced by an extractive one."""
+
+
+def whole_seconds(timeout: float) -> float:
+    """The time limit of a whole reply, for a model that may be silent for `timeout` seconds."""
+    return timeout + min((MAX_TIMEOUTS_PER_REPLY - 1) * timeout, MAX_EXTRA_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The form of requests to a server for a model, as far as it is known.
+
+    `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
+    messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown). `effort` is what was
+    asked for, each with a dialect of its own; with `returns` thoughts go back. `most_of_model` are the tokens of the
+    longest reply that the server has named. `passes`: the form is for this request. `is_doubted`: the request's own
+    words could have brought it about, so that nothing is learned from it.
+    """
+
+    dialect: Dialect
+    refused: frozenset[str]
+    template: str
+    most: int | None
+    effort: str = ""
+    returns: bool = True
+    passes: bool = False
+    most_of_model: int | None = None
+    is_doubted: bool = False
+
+
+class Provider(ABC):
+    """A model behind an HTTP API, an implementation of `port.Model`; each API has a subclass in a file of its own.
+
+    `timeout` is the longest silence between two pieces of a reply, in seconds. A reply has at most `max_tokens`, with
+    the thoughts before it at most `most`; None: no limit is known. Each call makes at most `attempts` requests, or as
+    many as its budget has left, with short pauses (`sleep`); `stream` makes no further request once it has yielded a
+    piece. A request repeated in another form for the model's chat template does not count; `remember` is called with
+    the accepted template. `effort` is how hard the model is asked to think, "" says nothing. With a `mark`, a stream's
+    request begins with it (`llm.canary`). Closing the iterator of `stream`, or cancelling the task that reads it,
+    closes the connection, which stops the model.
+    """
+
+    library: ClassVar[Library]
+    path: ClassVar[str]
+    models_path: ClassVar[str]
+    home: ClassVar[str]
+    """The provider's own address: the default base URL, which requires a key."""
+    key_setting: ClassVar[str]
+    reading: ClassVar[type[StreamReader]]
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        model: str,
+        base_url: str = "",
+        api_key: str = "",
+        max_tokens: int | None = None,
+        most: int | None = None,
+        timeout: float = 60.0,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chat_template: str = ChatTemplate.FREE,
+        remember: Callable[[str], Awaitable[None]] | None = None,
+        mark: str = "",
+        effort: str = "",
+    ) -> None:
+        self.name = name
+        self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library, secret=api_key)
+        self._api_key = api_key
+        self._max_tokens, self._most = max_tokens, most
+        self._attempts = attempts
+        self._sleep = sleep
+        self._template = chat_template
+        self._remember = remember
+        self._mark = mark
+        self._effort = effort
+
+    @abstractmethod
+    def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
+        """The messages and tools of a request; `recurs`: later requests will begin with the same messages."""
+
+    @abstractmethod
+    def first_dialect(self, effort: str = "") -> Dialect:
+        """The dialect for a server about which nothing is known yet, for an effort."""
+
+    @abstractmethod
+    def is_home(self) -> bool:
+        """Whether the server is the provider's own, not another one with its API."""
+
+    async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
+        prompt = canary.marked(sendable(prompt), self._mark) if self._mark else sendable(prompt)
+        body = self.body(await with_bytes(prompt), recurs=True)
+        budget = attempts or Attempts(self._attempts)
+        attempt_told = 0
+        for failed in count(1):
+            begun, listener = False, canary.Listener(self._mark) if self._mark else None
+            try:
+                async with aclosing(self._ask(prompt, body, self._max_tokens, budget, self._effort)) as deltas:
+                    async for delta in deltas:
+                        if attempt_told and attempt_told != failed:
+                            delta = replace(delta, forgets_thoughts=True)
+                            attempt_told = failed
+                        if delta.thought:
+                            attempt_told = failed
+                            yield delta
+                            continue
+                        if delta.refused and not begun:
+                            words = f"{self.name}: the provider's content filter stopped the reply."
+                            raise RequestRefused(words, code=ErrorCode.REFUSAL)
+                        begun = True
+                        yield listener.take(delta) if listener else delta
+                return
+            except ModelError as error:
+                metrics.provider_failed(self.name, error.kind)
+                if begun:
+                    raise
+                await self._pause(error, failed, budget)
+
+    async def complete(
+        self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
+    ) -> Reply:
+        body = self.body(await with_bytes(sendable(prompt)), recurs=bool(prompt.recurring))
+        budget = attempts or Attempts(self._attempts)
+        limit = whole_seconds(self._endpoint.timeout)
+        try:
+            async with asyncio.timeout(limit):
+                for failed in count(1):
+                    try:
+                        effort = for_errands(self._effort)
+                        return await _whole(self._ask(prompt, body, max_tokens, budget, effort), on_written)
+                    except ModelError as error:
+                        metrics.provider_failed(self.name, error.kind)
+                        await self._pause(error, failed, budget)
+        except TimeoutError:
+            pass
+        words = f"{self.name}: the reply was not whole after {in_words(limit)}."
+        late = Unavailable(words, retryable=False, code=ErrorCode.SILENCE)
+        metrics.provider_failed(self.name, late.kind)
+        raise late
+
+    def passes_tools(self, prompt: Prompt) -> bool:
+        """Whether the prompt's tools are sent with it: not if the server is known to refuse them."""
+        body = {unsupported_options.TOOLS: ()} | ({} if prompt.may_call else {unsupported_options.CHOICE: ()})
+        refused = unsupported_options.refused_options(self._endpoint.base_url, self._endpoint.model)
+        return bool(prompt.tools) and unsupported_options.TOOLS in unsupported_options.without_refused(body, refused)
+
+    async def offered(self) -> tuple[str, ...]:
+        """The ids of the models that the server lists, sorted; empty if it does not list them for any reason."""
+        endpoint = self._endpoint
+        try:
+            self._require_access()
+            client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
+            async with asyncio.timeout(endpoint.timeout):
+                listed = await client.get(self.models_path, cast_to=object)
+            return tuple(sorted(str(row["id"]) for row in listed["data"]))
+        except Exception:
+            return ()
+
+    async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
+        """Wait before the next attempt; raises `error` if there is none, even if a shared budget has requests left."""
+        is_last = not budget.left or failed >= self._attempts or error.code in budget.returned
+        seconds = None if is_last else pause_before_next(error, failed=failed)
+        if seconds is None:
+            raise error
+        await self._sleep(seconds)
+
+    async def _ask(
+        self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts, effort: str
+    ) -> AsyncGenerator[Delta]:
+        """The deltas of one attempt: pieces of thoughts and of text, then the last delta."""
+        reading, storable, readable = self.reading(self.name, prompt), Storable(), Storable()
+        characters = thinking = 0
+        try:
+            async with await self._open(body, max_tokens, budget, effort) as stream:
+                if "html" in stream.response.headers.get("content-type", ""):
+                    raise BrokenReply(f"{self.name}: {self._endpoint.host} sent a web page. Check the base URL.")
+                async for event in self._events(stream):
+                    text = storable.take(reading.take(event))
+                    if reading.thought and (thought := readable.take(reading.thought)):
+                        thinking += len(thought)
+                        yield Delta(thought=thought)
+                    if text:
+                        characters += len(text)
+                        yield Delta(text)
+                    if characters + thinking + reading.unseen + reading.calls.characters > MAX_REPLY_CHARS:
+                        words = f"{self.name} does not end its reply."
+                        raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
+        except Exception as fault:
+            # A fault after the finish reason does not matter: the reply is complete.
+            # Raise from None: a provider's own error can quote the key or the conversation.
+            if reading.finish_reason is None:
+                begun = characters + reading.calls.characters > 0
+                if not begun:
+                    await self._learn_midway(fault, body)
+                raise explain(fault, self._endpoint, begun=begun) from None
+        if reading.finish_reason is not None and (rest := reading.rest()):
+            yield replace(rest, text=storable.take(rest.text))
+        last = self._last(reading)
+        if last.calls:
+            last = replace(last, returned=thoughts.as_returned(reading.returned, self._endpoint.model))
+        yield last
+
+    def _last(self, reading: StreamReader) -> Delta:
+        try:
+            return reading.end()
+        except CalledAnyway:
+            # Ollama, for one, ignores tool_choice.
+            unsupported_options.learn(
+                self._endpoint.base_url, self._endpoint.model, frozenset({unsupported_options.CHOICE})
+            )
+            raise
+
+    async def _events(self, stream: Any) -> AsyncGenerator[Any]:
+        """The events of a stream. Events that only keep the connection alive do not reset the time-out."""
+        events, silence = aiter(stream), 0.0
+        while True:
+            began = time.monotonic()
+            async with asyncio.timeout(self._endpoint.timeout - silence):
+                try:
+                    event = await anext(events)
+                except StopAsyncIteration:
+                    return
+            silence = 0.0 if self.reading.is_news(event) else silence + time.monotonic() - began
+            yield event
+
+    async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts, effort: str) -> Any:
+        """The stream of an accepted request; after a refusal of its form, the request is repeated in another form."""
+        self._require_access()
+        endpoint, way = self._endpoint, self._known_way(effort)
+        client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
+        sdk: Any = import_module(endpoint.library)
+        while budget.take():
+            sent = self._sent(body, max_tokens, way)
+            try:
+                # Plain JSON both ways: the library's types take 0.5 ms per message sent and 0.2 ms per token read.
+                stream = await client.post(
+                    self.path,
+                    body={"model": endpoint.model, "stream": True} | sent,
+                    cast_to=object,
+                    options={"timeout": sdk.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout))},
+                    stream=True,
+                    stream_cls=sdk.AsyncStream[object],
+                )
+            except sdk.APIStatusError as fault:
+                complaint, status = str(fault.body), fault.status_code
+                other = self._other_way(way, complaint, body, sent, status=status)
+                if other is None:
+                    raise
+                certain = await asyncio.to_thread(own_words, complaint, sent)
+                if other != self._other_way(way, certain, body, sent, status=status):
+                    other = replace(other, is_doubted=True)
+                if other.template != way.template:
+                    budget.add()  # happens at most twice, as templates only become stricter
+                elif not budget.left:
+                    raise
+                way = other
+            else:
+                await self._learn_way(way)
+                return stream
+        raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False, code=ErrorCode.ATTEMPTS_USED_UP)
+
+    def _known_way(self, effort: str) -> Way:
+        base_url, model = self._endpoint.base_url, self._endpoint.model
+        return Way(
+            dialect=dialect_of(base_url, _at(model, effort), first=self.first_dialect(effort)),
+            refused=unsupported_options.refused_options(base_url, model),
+            template=self._template,
+            most=reply_lengths.smallest(self._most, reply_lengths.learned(base_url, model)),
+            effort=effort,
+            returns=thoughts.wants_them_back(base_url, model),
+        )
+
+    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
+        """The messages and options of a request in the form of `way`."""
+        limit = max_tokens and reply_lengths.smallest(max_tokens, way.most)
+        if not way.returns:
+            body = thoughts.without(body)
+        return unsupported_options.without_refused(self.shaped(body, way.template), way.refused) | way.dialect.options(
+            limit, way.most
+        )
+
+    def _other_way(
+        self, way: Way, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
+    ) -> Way | None:
+        """The form to try after a refusal; None if the refusal suggests none."""
+        if template := self._stricter(way.template, complaint, body, status=status):
+            return replace(way, template=template)
+        is_bad = status in (400, 422)
+        if is_bad and way.effort and not way.passes and thoughts.are_missing(complaint):
+            return replace(way, dialect=self.first_dialect(), passes=True)
+        if is_bad and way.returns and thoughts.are_refused(complaint, sent):
+            return replace(way, returns=False)
+        if is_bad and (fewer := reply_lengths.limit_named_in(complaint, asked=_asked_for(sent))):
+            return replace(way, most=fewer.tokens, most_of_model=fewer.tokens if fewer.is_of_model else None)
+        if is_bad and (dialect := way.dialect.corrected(complaint)):
+            return replace(way, dialect=dialect)
+        refused = unsupported_options.options_refused_in(complaint, sent, status=status)
+        return replace(way, refused=way.refused | refused) if refused else None
+
+    async def _learn_way(self, way: Way) -> None:
+        """Remember the form that the server accepted."""
+        if way.is_doubted:
+            return
+        if way.most_of_model:
+            reply_lengths.learn(self._endpoint.base_url, self._endpoint.model, way.most_of_model)
+        if not way.passes:
+            learn_dialect(self._endpoint.base_url, _at(self._endpoint.model, way.effort), way.dialect)
+        if not way.returns:
+            thoughts.learn_unwanted(self._endpoint.base_url, self._endpoint.model)
+        unsupported_options.learn(self._endpoint.base_url, self._endpoint.model, way.refused)
+        await self._learn(way.template)
+
+    def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:
+        """The body with its messages adapted to the model's chat template; unchanged unless a subclass adapts them."""
+        return body
+
+    def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
+        return None
+
+    async def _learn_midway(self, fault: Exception, body: dict[str, Any]) -> None:
+        """Learn from an error event in a stream, by which some servers refuse the roles of an accepted request."""
+        complaint = getattr(fault, "body", None)
+        if complaint and not hasattr(fault, "status_code"):
+            certain = await asyncio.to_thread(own_words, str(complaint), body)
+            stricter = self._stricter(self._template, certain, body, status=400)
+            await self._learn(stricter or self._template)
+
+    async def _learn(self, template: str) -> None:
+        if template != self._template:
+            self._template = template
+            if self._remember:
+                await self._remember(template)
+
+    def _require_access(self) -> None:
+        if not host_of(self._endpoint.base_url):
+            raise NotConfigured(f"The base URL of {self.name} is not an address. It begins with http:// or https://.")
+        if not self._api_key and self.is_home():
+            words = f"{self.name} has no API key. Set {self.key_setting}, or the key of this model."
+            raise NotConfigured(words, code=ErrorCode.NO_KEY)
+        if not re.fullmatch(r"[!-~]*", self._api_key):
+            raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
+
+
+def _at(model: str, effort: str) -> str:
+    """The name under which a model's dialect for an effort is known."""
+    return f"{model} at effort {effort}" if effort else model
+
+
+def _asked_for(body: dict[str, Any]) -> int | None:
+    """The reply's limit in tokens that a request names; None if it names none."""
+    return body.get("max_tokens") or body.get("max_completion_tokens")
+
+
+async def _whole(deltas: AsyncGenerator[Delta], on_written: OnWritten | None) -> Reply:
+    pieces: list[Delta] = []
+    written = 0
+    async with aclosing(deltas):
+        async for delta in deltas:
+            pieces.append(delta)
+            written += len(delta.text)
+            if on_written:
+                on_written(written)
+    last = pieces[-1]
+    text = "".join(piece.text for piece in pieces)
+    return Reply(text, last.finish_reason or "", last.spent, last.refused)

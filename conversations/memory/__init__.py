@@ -1,0 +1,1 @@
+"""Memory of what left a request: the search index, recall of passages, citations of summaries, facts kept."""
