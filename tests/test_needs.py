@@ -88,7 +88,7 @@ def test_a_command_that_cannot_do_without_a_program_ends_with_its_name(tmp_path:
 
 
 TESTS_OF = {
-    "redis": "tests/conversations/test_relay.py",
+    "redis": "tests/conversations/runtime/test_relay.py",
     "chromium": "tests/journeys/test_keys.py",
 }
 

@@ -13,9 +13,9 @@ from conversations.api.events import cursor
 from conversations.models import Conversation, Message, ToolCall
 from tests.agents.conftest import ToolChat
 from tests.agents.rows import TASK, called, folded, say, worked
-from tests.conversations.api import Api, refused
-from tests.conversations.test_api_events import Stream, get
-from tests.conversations.test_api_messages import events_of
+from tests.conversations.api.test_api_events import Stream, get
+from tests.conversations.api.test_api_messages import events_of
+from tests.conversations.api_client import Api, refused
 
 ALL = "/api/conversations"
 NINE = ("calculate", '{"expression": "4 + 5"}')

@@ -16,7 +16,7 @@ from conversations.models import AgentRun, AgentStep, Conversation, Message, Mod
 from conversations.runtime.events import hub
 from conversations.turns import branches, conversations, forks, running, versions
 from tests.agents.conftest import ToolChat
-from tests.conversations.test_copies import seen
+from tests.conversations.requests.test_copies import seen
 from tests.llm_server import Request
 
 pytestmark = pytest.mark.once

@@ -24,7 +24,7 @@ from tests.agents.conftest import ToolChat
 from tests.agents.rows import worked
 from tests.agents.test_executor import more, task
 from tests.agents.test_flows import history, rows, talked
-from tests.conversations.api import Api, refused
+from tests.conversations.api_client import Api, refused
 
 pytestmark = pytest.mark.once
 RULE, OWN = "Never use port 8080", "Answer in short sentences."

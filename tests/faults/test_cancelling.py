@@ -25,7 +25,7 @@ from conversations.errors import Conflict
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
 from conversations.turns import running, stop, turn
-from tests.conversations.api import Api, refused
+from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.llm_server import LlmServer

@@ -1,0 +1,43 @@
+"""SQLite and PostgreSQL differ in one module, and what that gives holds on both."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from conversations.runtime import database
+
+ROOT = Path(__file__).parents[3]
+HOME = ROOT / "conversations/runtime/database.py"
+
+
+@pytest.mark.once
+def test_no_other_module_asks_which_database_it_is() -> None:
+    asked = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for room in ("chatsite", "conversations", "compression")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and (node.attr == "vendor" or ast.unparse(node) == "connection.features")
+    ]
+    assert {place.partition(":")[0] for place in asked} == {str(HOME.relative_to(ROOT))}
+
+
+@pytest.mark.django_db
+def test_rows_are_locked_where_there_can_be_several_writers(user: User) -> None:
+    with CaptureQueriesContext(connection) as asked, transaction.atomic():
+        database.lock_rows(User.objects.filter(pk=user.pk))
+    locks = [query["sql"] for query in asked if "FOR NO KEY UPDATE" in query["sql"]]
+    assert len(locks) == (0 if database.is_sqlite() else 1)
+
+
+@pytest.mark.django_db
+def test_a_failed_query_that_was_in_time_says_why_by_itself() -> None:
+    with pytest.raises(Exception, match="no_such_table") as raised, database.time_limit(5), transaction.atomic():
+        User.objects.raw("SELECT * FROM no_such_table")[0]
+    assert not isinstance(raised.value, database.TookTooLong)
