@@ -90,7 +90,7 @@ def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[
         kind = "application/json"
         text = json.dumps(as_json(refusal))
     elif is_htmx:
-        text = render_to_string("conversations/_alert.html", {"message": refusal.without_field})
+        text = render_to_string("conversations/shared/_alert.html", {"message": refusal.without_field})
         if method != "GET":  # a page repeats its own GET requests by itself
             more = {"HX-Retarget": "#alert", "HX-Reswap": "innerHTML"}
     else:

@@ -1,4 +1,4 @@
-// The keys of every page; their sheet is templates/conversations/_help.html. Listens to keydown, change and htmx:load.
+// The keys of every page; their sheet is templates/conversations/composer/_help.html. Listens to keydown, change and htmx:load.
 import { showList } from "./controls.js";
 import { composer, find, readStored, store, thread } from "./page.js";
 

@@ -68,7 +68,7 @@ def flows(conversation: Conversation, meter: Meter | None, *, oob: bool = True) 
 
 def _run_fragment(conversation: Conversation, run: AgentRun, entries: Iterable[Step | CompactionEntry]) -> str:
     call = agent_view.shown_at(run)
-    put = render_to_string("conversations/_steps_put.html", {"run": run, "entries": entries})
+    put = render_to_string("conversations/agents/_steps_put.html", {"run": run, "entries": entries})
     html = _call_fragment(call) + put if call and _is_shown(conversation, call) else ""
     return html + _flow_fragment(EXECUTOR, agent_view.used_by(run), True) + waiting(conversation)
 
@@ -79,13 +79,13 @@ def _is_shown(conversation: Conversation, call: ToolCall) -> bool:
 
 
 def _duration_fragment(run: AgentRun) -> str:
-    return render_to_string("conversations/_took.html", {"working": agent_view.run_view(run), "oob": True})
+    return render_to_string("conversations/agents/_took.html", {"working": agent_view.run_view(run), "oob": True})
 
 
 def _call_fragment(call: ToolCall) -> str:
     context = {"call": call, "message": call.message, "oob": True}
-    return render_to_string("conversations/_call.html", context)
+    return render_to_string("conversations/agents/_call.html", context)
 
 
 def _flow_fragment(flow: str, used: FlowUsage | None, oob: bool) -> str:
-    return render_to_string("conversations/_flow.html", {"flow": flow, "used": used, "oob": oob})
+    return render_to_string("conversations/agents/_flow.html", {"flow": flow, "used": used, "oob": oob})

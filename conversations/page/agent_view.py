@@ -32,7 +32,7 @@ class Step:
 
     row: AgentStep
 
-    template = "conversations/_step.html"
+    template = "conversations/agents/_step.html"
 
     @property
     def message(self) -> Message:
@@ -51,7 +51,7 @@ class CompactionEntry:
 
     compaction: Compaction
 
-    template = "conversations/_step_compaction.html"
+    template = "conversations/agents/_step_compaction.html"
 
 
 @dataclass(frozen=True, slots=True)

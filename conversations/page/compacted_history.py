@@ -47,7 +47,7 @@ class CompactedGroup:
     after: datetime
     until: datetime
 
-    template = "conversations/_compacted.html"
+    template = "conversations/thread/_compacted.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Divider:
     compaction: Compaction
     can_undo: bool
 
-    template = "conversations/_divider.html"
+    template = "conversations/thread/_divider.html"
 
 
 Item = MessageView | CompactedGroup | Divider

@@ -26,7 +26,7 @@ from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
 from conversations.turns import queued
 
-METERS = ("meter", "notice", "pills", "switch_label", "cannot_call")
+METERS = ("chat/_meter", "thread/_notice", "chat/_pills", "chat/_switch_label", "composer/_cannot_call")
 FIRST_STAGE = "identify"
 QUIET = Compaction.Trigger.AHEAD
 """The trigger of compactions prepared in the background: the page stays usable and does not mention them."""
@@ -49,13 +49,15 @@ def render_event(conversation_id: UUID, event: Event) -> str:
 
 def gone() -> str:
     """The fragments for a page that still shows a conversation deleted elsewhere."""
-    note = render_to_string("conversations/_gone.html")
+    note = render_to_string("conversations/thread/_gone.html")
     return by_itself("#thread", note) + by_itself("#compression-status", "")
 
 
 def refetch(conversation_id: UUID) -> str:
     """The fragment that makes the page fetch its changes, for an update too large for the socket."""
-    return by_itself("#said", render_to_string("conversations/_refetch.html", {"conversation_id": conversation_id}))
+    return by_itself(
+        "#said", render_to_string("conversations/thread/_refetch.html", {"conversation_id": conversation_id})
+    )
 
 
 def delta(event: Event) -> str:
@@ -91,7 +93,7 @@ def created(conversation_id: UUID, event: Event) -> str:
     item = message_view.MessageView(
         history.set_parts(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content
     )
-    html = render_to_string("conversations/_message.html", {"item": item})
+    html = render_to_string("conversations/thread/_message.html", {"item": item})
     return by_itself("#thread", html, swap="beforeend")
 
 
@@ -99,7 +101,7 @@ def message(conversation: Conversation, row: Message, *, swap: str = "", waits: 
     """One message; `swap` is htmx's out-of-band swap, `waits` names the work for which a pending reply waits."""
     history.load_visible_parts(row)
     item = message_view.view_of(conversation, row, waits=waits)
-    return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
+    return mark_safe(render_to_string("conversations/thread/_message.html", {"item": item, "swap": swap}))
 
 
 def gone_from_composer(attachment_id: UUID) -> str:
@@ -110,7 +112,7 @@ def gone_from_composer(attachment_id: UUID) -> str:
 def thread_and_meter(conversation: Conversation) -> str:
     """The fragments that a compaction, an undo or a missed event changes."""
     context = {"conversation": conversation, **thread_context(conversation), "oob": True}
-    return render_to_string("conversations/_thread.html", context) + meter(conversation) + trust(conversation)
+    return render_to_string("conversations/thread/_thread.html", context) + meter(conversation) + trust(conversation)
 
 
 def changed_since(shown: thread.Shown, version: str) -> str:
@@ -119,8 +121,8 @@ def changed_since(shown: thread.Shown, version: str) -> str:
     waiting = _queue_updated(shown.conversation, {})
     if items is None:
         return thread_and_meter(shown.conversation) + waiting
-    fresh = [render_to_string("conversations/_message.html", {"item": item, "fresh": True}) for item in items]
-    seen = render_to_string("conversations/_version.html", {"version": shown.version, "oob": True})
+    fresh = [render_to_string("conversations/thread/_message.html", {"item": item, "fresh": True}) for item in items]
+    seen = render_to_string("conversations/thread/_version.html", {"version": shown.version, "oob": True})
     return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + meter(shown.conversation) + waiting
 
 
@@ -129,7 +131,7 @@ def queue(conversation: Conversation, *, taken: str = "") -> SafeString:
     rows = list(QueuedMessage.objects.filter(conversation=conversation))
     context = {"conversation": conversation, "queued": rows, "taken": taken}
     is_held = bool(rows) and not queued.is_writing(conversation.pk)
-    return render_to_string("conversations/_queue.html", context | {"is_held": is_held})
+    return render_to_string("conversations/composer/_queue.html", context | {"is_held": is_held})
 
 
 def _queue_updated(conversation: Conversation, data: dict[str, Any]) -> str:
@@ -149,21 +151,21 @@ def meter(conversation: Conversation) -> str:
         "oob": True,
         "conversation": conversation,
     }
-    parts = "".join(render_to_string(f"conversations/_{name}.html", context) for name in METERS)
+    parts = "".join(render_to_string(f"conversations/{name}.html", context) for name in METERS)
     return parts + agent_fragments.flows(conversation, measured)
 
 
 def trust(conversation: Conversation) -> str:
     """The note that a fresh conversation would be more reliable, shown after many compactions."""
     context = {"conversation": conversation, "trust": reliability_of(conversation)}
-    return by_itself("#trust", render_to_string("conversations/_trust.html", context))
+    return by_itself("#trust", render_to_string("conversations/chat/_trust.html", context))
 
 
 def status(conversation: Conversation, *, finished: Compaction | None = None) -> str:
     """The compaction that runs and blocks, else the outcome of `finished`, else an empty status line."""
     running = busy(conversation)
     context = {"conversation": conversation, "running": running, "notice": None if running else finished}
-    return render_to_string("conversations/_status.html", context | progress_context(running))
+    return render_to_string("conversations/chat/_status.html", context | progress_context(running))
 
 
 def progress_context(running: Compaction | None) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def _compaction_progress(conversation: Conversation, data: dict[str, Any]) -> st
     running = busy(conversation)
     if running is None or data["stage"] == FIRST_STAGE:
         return _compaction_status(conversation, data)
-    html = render_to_string("conversations/_progress.html", {"running": running} | progress_context(running))
+    html = render_to_string("conversations/chat/_progress.html", {"running": running} | progress_context(running))
     return by_itself("#compression-progress", html)
 
 
@@ -226,7 +228,7 @@ def _resync(conversation: Conversation, data: dict[str, Any]) -> str:
 
 def title(conversation: Conversation, *, headed: bool = True) -> str:
     """The conversation's title in the list and, if `headed`, in its page's header."""
-    return render_to_string("conversations/_titles.html", {"conversation": conversation, "headed": headed})
+    return render_to_string("conversations/chat/_titles.html", {"conversation": conversation, "headed": headed})
 
 
 def _message_of(data: dict[str, Any]) -> Message | None:

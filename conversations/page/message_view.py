@@ -36,7 +36,7 @@ class MessageView:
     entries: tuple[EntryView, ...] = ()
     """The ledger's entries of the message that its person is shown below it."""
 
-    template = "conversations/_message.html"
+    template = "conversations/thread/_message.html"
 
     @property
     def streamed(self) -> SafeString:

@@ -55,7 +55,7 @@ def _system_prompt_field() -> TypedField:
 
 def _labelled(models: Sequence[ModelProfile]) -> list[tuple[Any, str]]:
     """The choices of models, each with its window and prices."""
-    labels = (render_to_string("conversations/_model_label.html", {"model": model}) for model in models)
+    labels = (render_to_string("conversations/context/_model_label.html", {"model": model}) for model in models)
     return [(model.pk, SafeString(" ".join(label.split()))) for model, label in zip(models, labels, strict=True)]
 
 

@@ -28,6 +28,6 @@ def activity(request: Request) -> HttpResponse:
         listed = sidebar(request.user, current=current)
     if listed.stamp == request.POST.get("stamp"):
         return HttpResponse(status=204)
-    response = render(request, "conversations/_conversations.html", {"sidebar": listed, "conversation": current})
+    response = render(request, "conversations/list/_conversations.html", {"sidebar": listed, "conversation": current})
     states = {str(row.pk): [activity_of(row), str(row)] for row in listed.conversations}
     return trigger_client_event(response, "activity", {"stamp": listed.stamp, "states": states})

@@ -22,7 +22,7 @@ def agent_run(request: Request, pk: UUID, run_id: UUID) -> HttpResponse:
     """The steps of a run. A page loads those of a finished run only when it is opened."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.agent_runs, pk=run_id)
-    return render(request, "conversations/_working.html", {"working": agent_view.run_view(row)})
+    return render(request, "conversations/agents/_working.html", {"working": agent_view.run_view(row)})
 
 
 @member
@@ -34,4 +34,4 @@ def call(request: Request, pk: UUID, message_id: UUID, number: int) -> HttpRespo
     rows = ToolCall.objects.select_related("message").filter(message=message_id, message__conversation=conversation)
     tool_call = get_object_or_404(rows, pk=number)
     context = {"call": tool_call, "message": tool_call.message, "whole": True}
-    return render(request, "conversations/_told.html", context)
+    return render(request, "conversations/agents/_told.html", context)

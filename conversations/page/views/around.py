@@ -43,6 +43,6 @@ def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         "later": after[AROUND - 1] if after[AROUND:] else None,
     }
     if request.htmx:
-        return render(request, "conversations/_around.html", context)
+        return render(request, "conversations/thread/_around.html", context)
     listed = sidebar(request.user, current=conversation)
-    return render(request, "conversations/around.html", context | {"sidebar": listed})
+    return render(request, "conversations/thread/around.html", context | {"sidebar": listed})

@@ -38,11 +38,11 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
     except Refused as refusal:
         file = request.FILES.get("file")
         rejected = {"name": file.name if file else "", "why": refusal.without_field}
-        response = render(request, "conversations/_not_attached.html", rejected, status=refusal.status)
+        response = render(request, "conversations/composer/_not_attached.html", rejected, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
     left_out = max(0, made.pages - len(made.rows))
     context = {"attachments": made.rows, "profile": profile, "name": name, "left_out": left_out, "pages": made.pages}
-    return render(request, "conversations/_attached.html", context)
+    return render(request, "conversations/composer/_attached.html", context)
 
 
 @member
@@ -63,7 +63,7 @@ def preview(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
     row = get_object_or_404(Attachment.objects.select_related("message"), conversation=conversation, pk=attachment_id)
     text = "" if row.kind == Attachment.Kind.IMAGE else attachments.bytes_of(row).decode(errors="replace")
     context = {"attachment": row, "text": text[:PREVIEWED], "left_out": max(0, len(text) - PREVIEWED)}
-    return render(request, "conversations/_preview.html", context)
+    return render(request, "conversations/composer/_preview.html", context)
 
 
 @member

@@ -46,7 +46,7 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
             "seen": threads.newest(conversation),
             "model": request.POST.get("model", ""),
         }
-        response = render(request, "conversations/_sure.html", context)
+        response = render(request, "conversations/thread/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     if "model" in request.POST:
         conversation_settings.change(conversation, model=conversation_settings.chosen_profile(request.POST["model"]))
@@ -66,7 +66,7 @@ def regenerate_with(request: Request, pk: UUID, message_id: UUID) -> HttpRespons
         "models": chat_profiles(),
         "profile": conversation_settings.profile_of(conversation),
     }
-    return render(request, "conversations/_regenerate_with.html", context)
+    return render(request, "conversations/thread/_regenerate_with.html", context)
 
 
 @member
@@ -89,13 +89,13 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     if request.method == "GET":
         row = _in_history(conversation, message_id, Message.Role.USER)
         context = {"item": view_of(conversation, row), "later": threads.later(conversation, row)}
-        return render(request, "conversations/_edit.html", context | {"seen": threads.newest(conversation)})
+        return render(request, "conversations/thread/_edit.html", context | {"seen": threads.newest(conversation)})
     row = get_object_or_404(conversation.messages, pk=message_id, role=Message.Role.USER)
     if row.replaced_by_id:
         return _in_form(row, HttpResponse(EDITED_ELSEWHERE, status=409))
     if came := _came_since(request, conversation):
         context = {"came": came, "seen": threads.newest(conversation)}
-        return _in_form(row, render(request, "conversations/_came_since.html", context, status=409))
+        return _in_form(row, render(request, "conversations/thread/_came_since.html", context, status=409))
     try:
         content = request.POST.get("content", "").replace("\r\n", "\n")
         if compaction.command(content) is not None:

@@ -48,7 +48,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "links": site.PUBLIC_LINKS,
         **fragments.thread_context(conversation),
     }
-    return render(request, "conversations/chat.html", context)
+    return render(request, "conversations/chat/chat.html", context)
 
 
 @member
@@ -60,10 +60,10 @@ def thread(request: Request, pk: UUID) -> HttpResponse:
     before, after, until = (moment(request.GET, name) for name in ("before", "after", "until"))
     if after and until:
         rows = compacted_history.rows(conversation, after=after, until=until)
-        return render(request, "conversations/_rows.html", {"rows": rows, "conversation": conversation})
+        return render(request, "conversations/thread/_rows.html", {"rows": rows, "conversation": conversation})
     if before:
         page = threads.thread_page(conversation, before=before)
-        return render(request, "conversations/_items.html", {"page": page, "conversation": conversation})
+        return render(request, "conversations/thread/_items.html", {"page": page, "conversation": conversation})
     return _changes(conversation, request.GET)
 
 
@@ -90,7 +90,7 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=message_id)
     if "body" in request.GET:
         item = view_of(conversation, row)
-        return render(request, "conversations/_opened.html", {"item": item})
+        return render(request, "conversations/thread/_opened.html", {"item": item})
     waits = agent_view.waited_for(conversation) if row.is_streaming else ""
     response = HttpResponse(fragments.message(conversation, row, waits=waits))
     asks_for_itself = request.htmx.trigger == f"message-{message_id}"
@@ -116,7 +116,7 @@ def thoughts(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """The model's thoughts before a reply, when they are opened: pages do not carry them."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.messages.only("thoughts", "thought_tokens"), pk=message_id)
-    return render(request, "conversations/_thoughts.html", {"message": row})
+    return render(request, "conversations/thread/_thoughts.html", {"message": row})
 
 
 @member

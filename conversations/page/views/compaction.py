@@ -45,9 +45,9 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     if "edit" in request.GET and context["is_chat"]:
         _edit(context)
     if request.htmx:
-        return render(request, "conversations/_compaction.html", context)
+        return render(request, "conversations/compactions/_compaction.html", context)
     listed = sidebar(request.user, current=conversation if context["is_chat"] else None)
-    return render(request, "conversations/compaction.html", context | {"sidebar": listed})
+    return render(request, "conversations/compactions/compaction.html", context | {"sidebar": listed})
 
 
 @member
@@ -57,7 +57,11 @@ def changes(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     """The changes that the compaction made to the model's context, alone."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
-    return render(request, "conversations/_changes.html", {"compaction": row, "diff": _context_diff(conversation, row)})
+    return render(
+        request,
+        "conversations/compactions/_changes.html",
+        {"compaction": row, "diff": _context_diff(conversation, row)},
+    )
 
 
 @member
@@ -81,7 +85,7 @@ def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpRespons
     else:
         context["said"] = "Saved. The next request has the new summary."
     status = refusal.status if refusal else 200
-    response = render(request, "conversations/_compaction.html", context, status=status)
+    response = render(request, "conversations/compactions/_compaction.html", context, status=status)
     return reswap(retarget(response, f"#compaction-{row.pk}"), "outerHTML")
 
 

@@ -97,7 +97,7 @@ def shown(request: Request, conversation: Conversation, name: str, *, status: in
 def _in_place(
     request: Request, template: str, context: dict[str, Any], *, name: str = "", status: int = 200
 ) -> HttpResponse:
-    response = render(request, f"conversations/_{template}.html", context, status=status)
+    response = render(request, f"conversations/context/_{template}.html", context, status=status)
     place = f"#{template}-{name}" if name else f"#{template}-section"
     return reswap(retarget(response, place), "outerHTML")
 
@@ -122,7 +122,7 @@ def changes(name: str, *, form: str = "", answers: str = "") -> Callable[[Callab
                 refuse_in(context, form, request.POST, refusal)
                 return _in_place(request, name, context, status=refusal.status)
             if answers:
-                return HttpResponse(render_to_string(f"conversations/_{answers}.html", {"said": notice}))
+                return HttpResponse(render_to_string(f"conversations/context/_{answers}.html", {"said": notice}))
             return shown(request, conversation, name, said=notice)
 
         return view
@@ -139,9 +139,9 @@ def context(request: Request, pk: UUID) -> HttpResponse:
     panel = parts(conversation) | {"at": at if at in TABS else "instructions"}
     panel["model_form"] = partial(ModelChoice, conversation, autofocus=at == "model")
     if request.htmx:
-        return render(request, "conversations/_context.html", panel)
+        return render(request, "conversations/context/_context.html", panel)
     whole = panel | {"sidebar": sidebar(request.user, current=conversation)}
-    return render(request, "conversations/context.html", whole)
+    return render(request, "conversations/context/context.html", whole)
 
 
 @changes("model", form="model_form")
@@ -173,7 +173,7 @@ def proposal(request: Request, pk: UUID) -> HttpResponse:
     if conversation.proposed_system_prompt:
         both = (conversation.system_prompt, conversation.proposed_system_prompt if "use" in request.POST else "")
         settings.change(conversation, system_prompt="\n\n".join(filter(None, both)))
-    return render(request, "conversations/_proposal.html", {"conversation": conversation})
+    return render(request, "conversations/context/_proposal.html", {"conversation": conversation})
 
 
 @changes("mode", form="mode_form")
@@ -259,7 +259,7 @@ def memory(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     figures = meter(conversation)
     context = {"conversation": conversation, "meter": figures, "budgets": budgets(figures) if figures else None}
-    return render(request, "conversations/_memory.html", context)
+    return render(request, "conversations/context/_memory.html", context)
 
 
 @changes("snapshots")

@@ -68,7 +68,7 @@ def delete_conversation(request: Request, pk: UUID) -> HttpResponse:
     conversations.trash(conversation)
     if is_open(request, pk):
         return HttpResponseClientRedirect(f"{reverse('home')}?trashed={pk}")
-    return render(request, "conversations/_trashed.html", {"trashed": [conversation]})
+    return render(request, "conversations/list/_trashed.html", {"trashed": [conversation]})
 
 
 @member
@@ -77,7 +77,7 @@ def restore_trashed(request: Request, pk: UUID) -> HttpResponse:
     """Take a conversation out of the trash; the response is its line in the list."""
     conversation = trashed_conversation(request.user, pk)
     conversations.restore(conversation)
-    return render(request, "conversations/_entry.html", {"entry": conversation})
+    return render(request, "conversations/list/_entry.html", {"entry": conversation})
 
 
 @member
@@ -106,7 +106,7 @@ def trash(request: Request) -> HttpResponse:
         own_conversations(request.user, trashed=True).only("id", "title", "kind", "trashed_at").order_by("-trashed_at")
     )
     context = {"trashed": rows[:MAX_TRASHED], "days": conversations.TRASH_DAYS, "sidebar": sidebar(request.user)}
-    return render(request, "conversations/trash.html", context)
+    return render(request, "conversations/list/trash.html", context)
 
 
 @member
@@ -154,7 +154,7 @@ def as_zip(user: AbstractBaseUser, only: Sequence[Conversation] | None = None) -
 def import_(request: Request) -> HttpResponse:
     """The page of imports. A file that its script posts comes in; the answer tells what became of its conversations."""
     if request.method == "GET":
-        return render(request, "conversations/import.html", {"sidebar": sidebar(request.user)})
+        return render(request, "conversations/list/import.html", {"sidebar": sidebar(request.user)})
     form = ImportForm(request.POST, request.FILES)
     file = cleaned(form)["file"]
     try:
@@ -188,7 +188,7 @@ def _change_and_list(request: Request, pk: UUID, **changes: Unpack[conversation_
         "sidebar": sidebar(request.user, current=current, archived="archived" in QueryDict(query)),
         "conversation": current,
     }
-    return render(request, "conversations/_listed.html", context)
+    return render(request, "conversations/list/_listed.html", context)
 
 
 def _shown_at(path: str, user: AbstractBaseUser) -> Conversation | None:

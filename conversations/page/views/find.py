@@ -27,4 +27,4 @@ def find(request: Request, pk: UUID) -> HttpResponse:
         finds = Finds((there,) if there else ())
     else:
         finds = find_words(conversation, request.GET.get("q", ""))
-    return render(request, "conversations/_finds.html", {"finds": finds, "is_date": since is not None})
+    return render(request, "conversations/thread/_finds.html", {"finds": finds, "is_date": since is not None})

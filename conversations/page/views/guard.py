@@ -57,5 +57,7 @@ def refused(request: Request, refusal: Refused) -> HttpResponse:
     """The refusal's reason as an error page, or for htmx in the alert line, which leaves the draft as it is."""
     if not request.htmx:
         return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
-    response = render(request, "conversations/_alert.html", {"message": refusal.without_field}, status=refusal.status)
+    response = render(
+        request, "conversations/shared/_alert.html", {"message": refusal.without_field}, status=refusal.status
+    )
     return reswap(retarget(response, "#alert"), "innerHTML")

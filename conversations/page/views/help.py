@@ -14,5 +14,5 @@ from conversations.page.views.sidebar import sidebar
 @require_GET
 def keyboard(request: Request) -> HttpResponse:
     if request.htmx:
-        return render(request, "conversations/_help.html")
-    return render(request, "conversations/help.html", {"sidebar": sidebar(request.user)})
+        return render(request, "conversations/composer/_help.html")
+    return render(request, "conversations/composer/help.html", {"sidebar": sidebar(request.user)})

@@ -44,7 +44,7 @@ def home(request: Request) -> HttpResponse:
     before = moment(request.GET, "before")
     listed = sidebar(request.user, before=before, archived="archived" in request.GET)
     if request.htmx and before:
-        return render(request, "conversations/_conversations.html", {"sidebar": listed})
+        return render(request, "conversations/list/_conversations.html", {"sidebar": listed})
     profile = default_profile()
     context = {
         "sidebar": listed,
@@ -55,7 +55,7 @@ def home(request: Request) -> HttpResponse:
         "just_trashed": _trashed(request),
         "sample": _sample_figures() if listed.is_unused else None,
     }
-    return render(request, "conversations/home.html", context)
+    return render(request, "conversations/list/home.html", context)
 
 
 def _trashed(request: Request) -> list[Conversation]:
@@ -97,7 +97,7 @@ def ask(request: Request) -> HttpResponse:
     """Open a new chat with a first message, answered by the chosen model. A refused message leaves no chat."""
     text = request.POST.get("content", "").replace("\r\n", "\n")
     if slash_commands.is_help(text):
-        return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
+        return reswap(retarget(render(request, "conversations/composer/_help.html"), "#reader"), "innerHTML")
     if compaction.command(text) is not None:
         raise Invalid(_("content: there is nothing to compact in a new chat."), field="content")
     slash_commands.require_text(text)

@@ -113,9 +113,9 @@ def _dialog(request: Request, conversation: Conversation, made: Link | None) -> 
     try:
         shown = made or links.unsaved(conversation, links.Choices())
     except Conflict as nothing:
-        return render(request, "conversations/_link.html", context | {"nothing": nothing.message})
+        return render(request, "conversations/chat/_link.html", context | {"nothing": nothing.message})
     rows = links.messages_of(shown)
-    return render(request, "conversations/_link.html", context | {"shown": shown, "count": rows.count()})
+    return render(request, "conversations/chat/_link.html", context | {"shown": shown, "count": rows.count()})
 
 
 def _page(request: HttpRequest, shown: Link, *, is_preview: bool = False) -> HttpResponse:

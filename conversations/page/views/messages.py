@@ -40,7 +40,7 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
     written = pastes.parse_pastes(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
     if slash_commands.is_help(shown):
-        return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
+        return reswap(retarget(render(request, "conversations/composer/_help.html"), "#reader"), "innerHTML")
     if compaction.command(shown) is not None:  # a paste cannot be a command, but may be part of its instructions
         return _request_compaction(conversation, compaction.command(written.content) or "")
     slash_commands.require_text(shown)

@@ -37,7 +37,7 @@ def connect_model(request: Request) -> HttpResponse:
     _require_administrator(request)
     preset = BY_ID.get(request.GET.get("preset", ""), PRESETS[0])
     context = {"preset": preset, "presets": PRESETS, "sidebar": sidebar(request.user)}
-    return render(request, "conversations/connect.html", context)
+    return render(request, "conversations/settings/connect.html", context)
 
 
 @member
@@ -47,7 +47,7 @@ def list_models(request: Request) -> HttpResponse:
     _require_administrator(request)
     profile = _profile(request.POST, _preset(request.POST), model_id="none")
     offered = async_to_sync(offered_models)(profile)[:MAX_LISTED]
-    return render(request, "conversations/_offered.html", {"offered": offered})
+    return render(request, "conversations/settings/_offered.html", {"offered": offered})
 
 
 @member
@@ -59,7 +59,9 @@ def save_model(request: Request) -> HttpResponse:
     profile = _profile(request.POST, preset, model_id=request.POST.get("model_id", "").strip())
     (trial,) = async_to_sync(test_connections)([profile])
     if trial.fault and "anyway" not in request.POST:
-        return render(request, "conversations/_connected.html", {"trial": trial, "offered": trial.offered[:12]})
+        return render(
+            request, "conversations/settings/_connected.html", {"trial": trial, "offered": trial.offered[:12]}
+        )
     profile.save()
     windows.inherit(profile)
     windows.ask_later(profile)

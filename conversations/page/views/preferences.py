@@ -93,7 +93,7 @@ def page(
     }
     if refusal:
         refuse_in(context, form, request.POST, refusal)
-    response = render(request, "conversations/settings.html", context | more, status=status)
+    response = render(request, "conversations/settings/settings.html", context | more, status=status)
     return preferences.remember(response, preference)
 
 
@@ -104,7 +104,7 @@ def section(
     context = parts(request, preferences.preference_of(request.user))
     if refusal:
         refuse_in(context, form, request.POST, refusal)
-    response = render(request, f"conversations/_{name}.html", context | more, status=status)
+    response = render(request, f"conversations/settings/_{name}.html", context | more, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 
 
@@ -138,7 +138,7 @@ def theme(request: Request) -> HttpResponse:
     if chosen not in THEMES:
         raise Invalid(f"theme: must be one of {', '.join(THEMES)}.", field="theme")
     preference = preferences.change(request.user, theme=chosen)
-    response = render(request, "conversations/_theme.html", {"theme": chosen})
+    response = render(request, "conversations/shared/_theme.html", {"theme": chosen})
     return trigger_client_event(preferences.remember(response, preference), "theme", {"theme": chosen})
 
 
@@ -200,7 +200,7 @@ def count(request: Request) -> HttpResponse:
     text = clean_text(
         "system_prompt", request.POST.get("system_prompt", ""), limit=MAX_SYSTEM_PROMPT_CHARS, allow_blank=True
     )
-    return render(request, "conversations/_tokens.html", {"prompt_tokens": count_tokens(text)})
+    return render(request, "conversations/shared/_tokens.html", {"prompt_tokens": count_tokens(text)})
 
 
 def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:

@@ -71,7 +71,7 @@ def project(request: Request, project_id: UUID) -> HttpResponse:
         "begin_form": BeginForm(request.user, row),
         "sidebar": sidebar(request.user),
     }
-    return render(request, "conversations/project.html", context)
+    return render(request, "conversations/projects/project.html", context)
 
 
 @member
@@ -121,7 +121,9 @@ def remove_file(request: Request, project_id: UUID, file_id: UUID) -> HttpRespon
 def _files(request: Request, row: Project, refusal: Refused | None = None) -> HttpResponse:
     files = project_files.described(project_files.files_of(row))
     context = {"project": row, "files": files, "refusal": refusal.without_field if refusal else ""}
-    response = render(request, "conversations/_project_files.html", context, status=refusal.status if refusal else 200)
+    response = render(
+        request, "conversations/projects/_project_files.html", context, status=refusal.status if refusal else 200
+    )
     return reswap(retarget(response, "#project-files"), "outerHTML")
 
 
@@ -158,7 +160,7 @@ def move(request: Request) -> HttpResponse:
             "projects": projects.own_projects(request.user),
             "current": {row.project_id for row in chosen},
         }
-        return render(request, "conversations/_move.html", context)
+        return render(request, "conversations/chat/_move.html", context)
     target: Project | None = None
     if name := request.POST.get("new_project", "").strip():
         target = projects.create(request.user, name=name)

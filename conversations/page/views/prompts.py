@@ -21,7 +21,7 @@ from conversations.page.views.preferences import section
 @require_GET
 def menu(request: Request) -> HttpResponse:
     """The commands and the person's prompts."""
-    return render(request, "conversations/_slash.html", {"prompts": saved_prompts.prompts_of(request.user)})
+    return render(request, "conversations/composer/_slash.html", {"prompts": saved_prompts.prompts_of(request.user)})
 
 
 @member

@@ -35,7 +35,7 @@ def readings(request: Request, pk: UUID) -> HttpResponse:
         return _dialog(request, last)
     files = [_offered(conversation, file) for file in whole_files.files_of(conversation)[:50]]
     context = {"conversation": conversation, "offers": files, "question": request.GET.get("question", "")}
-    return render(request, "conversations/_reading.html", context)
+    return render(request, "conversations/thread/_reading.html", context)
 
 
 def _offered(conversation: Conversation, file: whole_files.File) -> dict[str, object]:
@@ -77,4 +77,4 @@ def _found(request: Request, pk: UUID, reading_id: UUID) -> WholeReading:
 def _dialog(request: Request, row: WholeReading) -> HttpResponse:
     row.refresh_from_db()
     context = {"conversation": row.conversation, "reading": row, "is_under_way": whole_files.is_under_way(row)}
-    return render(request, "conversations/_reading.html", context)
+    return render(request, "conversations/thread/_reading.html", context)

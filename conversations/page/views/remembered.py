@@ -58,7 +58,7 @@ def remembered(request: Request) -> HttpResponse:
         "remembers": preferences.preference_of(request.user).remembers,
         "page": Paginator(listed.order_by("-said_at", "-pk"), ON_A_PAGE).get_page(request.GET.get("page")),
     }
-    return render(request, "conversations/remembered.html", context)
+    return render(request, "conversations/projects/remembered.html", context)
 
 
 @member
@@ -71,7 +71,7 @@ def choose_remembered(request: Request, entry_id: UUID) -> HttpResponse:
     else:
         entry = ledger.choose(row.conversation, row.pk, state=request.POST.get("state", ""))
     entry.conversation = row.conversation
-    return render(request, "conversations/_remembered.html", {"entry": entry, "is_new": True})
+    return render(request, "conversations/projects/_remembered.html", {"entry": entry, "is_new": True})
 
 
 @member
@@ -92,7 +92,7 @@ def reword(request: Request, entry_id: UUID) -> HttpResponse:
         settings.change(conversation, rules=[text if rule == row.text else rule for rule in rules])
     entry = ledger_entries.in_force(conversation.pk).get(text=text)
     entry.conversation = conversation
-    return render(request, "conversations/_remembered.html", {"entry": entry, "is_new": True})
+    return render(request, "conversations/projects/_remembered.html", {"entry": entry, "is_new": True})
 
 
 @member

@@ -69,10 +69,10 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         "at_recalled": request.GET.get("at") == "recalled",
     }
     if request.htmx:
-        return render(request, "conversations/_request.html", context)
+        return render(request, "conversations/requests/_request.html", context)
     is_listed = context["is_own"] and context["is_chat"]
     listed = sidebar(request.user, current=conversation if is_listed else None)
-    return render(request, "conversations/request.html", context | {"sidebar": listed})
+    return render(request, "conversations/requests/request.html", context | {"sidebar": listed})
 
 
 @member
@@ -95,9 +95,9 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         "hidden": hidden,
     }
     if request.htmx:
-        return render(request, "conversations/_next.html", context)
+        return render(request, "conversations/requests/_next.html", context)
     listed = sidebar(request.user, current=conversation)
-    return render(request, "conversations/next.html", context | {"sidebar": listed})
+    return render(request, "conversations/requests/next.html", context | {"sidebar": listed})
 
 
 @member
@@ -107,7 +107,7 @@ def facts(request: Request, pk: UUID) -> HttpResponse:
     """The line of the meter that says what the next request has of the facts of all that was compacted."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     context = {"facts": facts_kept(conversation), "unsupported": unsupported_in_force(conversation)}
-    return render(request, "conversations/_facts_kept.html", context)
+    return render(request, "conversations/compactions/_facts_kept.html", context)
 
 
 def _limited(parts: Sequence[Part]) -> tuple[Sequence[Part], int]:

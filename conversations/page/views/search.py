@@ -20,5 +20,5 @@ def search(request: Request) -> HttpResponse:
     query, after = request.GET.get("q", ""), request.GET.get("after") or None
     context = {"query": query, "found": searching.find_hits(request.user, query, after=after)}
     if request.htmx:
-        return render(request, f"conversations/{'_hits' if after else '_found'}.html", context)
-    return render(request, "conversations/search.html", context | {"sidebar": sidebar(request.user)})
+        return render(request, f"conversations/list/{'_hits' if after else '_found'}.html", context)
+    return render(request, "conversations/list/search.html", context | {"sidebar": sidebar(request.user)})

@@ -65,4 +65,4 @@ def _shown(request: Request, conversation: Conversation, *, status: int = 200, *
         "rows": rows(conversation, request.user),
         "efforts": EFFORTS,
     }
-    return render(request, "conversations/_switcher.html", context | more, status=status)
+    return render(request, "conversations/chat/_switcher.html", context | more, status=status)

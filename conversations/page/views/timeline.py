@@ -59,9 +59,9 @@ def timeline(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     context = {"conversation": conversation, "entries": _entries(conversation), "total": _total(conversation)}
     if request.htmx:
-        return render(request, "conversations/_timeline.html", context)
+        return render(request, "conversations/compactions/_timeline.html", context)
     listed = sidebar(request.user, current=conversation)
-    return render(request, "conversations/timeline.html", context | {"sidebar": listed})
+    return render(request, "conversations/compactions/timeline.html", context | {"sidebar": listed})
 
 
 def _entries(conversation: Conversation) -> list[Entry]:

@@ -50,7 +50,7 @@ def usage(request: Request) -> HttpResponse:
         "calls": person.latest_calls(request.user, days, most=LATEST_CALLS),
         "storage": ledger.storage(request.user),
     }
-    return render(request, "conversations/usage.html", context)
+    return render(request, "conversations/settings/usage.html", context)
 
 
 @member

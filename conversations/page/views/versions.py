@@ -32,7 +32,7 @@ def version(request: Request, pk: UUID, message_id: UUID, number: int) -> HttpRe
     name = present if shown.is_current else "_earlier"
     items = [MessageView(row, "replaced", row.content) for row in shown.messages]
     context = {"item": item, "version": shown, "items": items}
-    response = render(request, f"conversations/{name}.html", context)
+    response = render(request, f"conversations/thread/{name}.html", context)
     response.write(fragments.by_itself("#said", _announcement(item, shown)))
     return response
 
@@ -48,7 +48,7 @@ def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     if later and ("sure" not in request.POST or came):
         seen = threads.newest(conversation)
         context = {"message": current, "number": number, "later": later, "seen": seen}
-        response = render(request, "conversations/_sure_version.html", context)
+        response = render(request, "conversations/thread/_sure_version.html", context)
         return reswap(retarget(response, f"#acts-{current.pk}"), "innerHTML")
     versions.use(conversation, current.pk, number=number)
     return trigger_client_event(HttpResponse(status=204), "converge")
