@@ -286,6 +286,8 @@ BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 # Whether a model is asked for a conversation's title after its first reply.
 AUTO_TITLES = switch("AUTO_TITLES", True)
 PUBLIC_LINKS = switch("PUBLIC_LINKS", True)
+# Whether people may share their projects with other people of the site.
+SHARED_PROJECTS = switch("SHARED_PROJECTS", False)
 
 COMPRESSION_ENABLED = switch("COMPRESSION_ENABLED", True)
 COMPRESSION_AHEAD = switch("COMPRESSION_AHEAD", True)

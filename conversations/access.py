@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AbstractUser, AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from conversations.errors import Conflict
-from conversations.models import Conversation
+from conversations.models import Conversation, ProjectMember
 from conversations.runtime import log_context
 
 CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
@@ -20,6 +20,17 @@ IN_PROJECT = (*CHATS, Conversation.Kind.FILE)
 """Kinds that a project may have, and whose passages its chats get."""
 TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
 """Kinds that a person can read. Only the gateway writes its conversations, and only a run writes its executor's."""
+
+
+def takes_part(prefix: str = "") -> Q:
+    """The condition that a conversation's owner has the project of the conversation, or may write in it.
+
+    `prefix`: "parent__" for the project of an executor's agent.
+    """
+    writers = ProjectMember.objects.filter(
+        project=OuterRef(f"{prefix}project_id"), user=OuterRef("owner_id"), role=ProjectMember.Role.WRITER
+    )
+    return Q(**{f"{prefix}project__owner": F("owner")}) | Q(Exists(writers))
 
 
 def own_conversations(

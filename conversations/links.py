@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from compression.history import BEGINNING
 from conversations.access import CHATS
 from conversations.errors import Conflict, Invalid
 from conversations.messages.history import history
@@ -70,6 +71,12 @@ def unsaved(conversation: Conversation, choices: Choices) -> Link:
         has_name=choices.has_name,
         ends_at=timezone.now() + lasts if lasts else None,
     )
+
+
+def whole(conversation: Conversation) -> Link:
+    """A link to all that was said in a conversation up to now, not stored: what the people of its project read."""
+    latest = history(conversation).filter(_told()).order_by("created_at").values_list("created_at", flat=True).last()
+    return Link(conversation=conversation, since=BEGINNING, up_to=latest or conversation.updated_at)
 
 
 def make(conversation: Conversation, choices: Choices) -> Link:

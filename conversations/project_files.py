@@ -31,8 +31,10 @@ PART_TOKENS = 800
 MAX_SPEAKER_CHARS = 100
 
 
-def add(project: Project, *, name: str, data: bytes) -> Conversation:
+def add(project: Project, *, name: str, data: bytes, by: int | None = None) -> Conversation:
     """Store a file of text or a document; the same bytes again return the first one.
+
+    It is the project's owner's, who has the room for it; `by` is the id of the person who adds it (None: the owner).
 
     Raises Invalid, with the field `file`, for an empty file, an image, one that cannot be read or is too large, and one
     file too many; NotFound if the project was deleted meanwhile; TooMany or Busy if too many documents are being read;
@@ -40,7 +42,7 @@ def add(project: Project, *, name: str, data: bytes) -> Conversation:
     """
     if not data:
         raise Invalid(_("file: is empty."), field="file")
-    made = attachments.read(data, by=project.owner_id)
+    made = attachments.read(data, by=by or project.owner_id)
     if made["kind"] == Attachment.Kind.IMAGE:
         raise Invalid(_("file: a project has texts and documents, no images."), field="file")
     text: str = made.pop("data").decode()

@@ -29,7 +29,7 @@ from conversations.instructions import goals, ledger
 from conversations.instructions.rules import checked
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, Project
-from conversations.projects import own_projects
+from conversations.projects import MAY_WRITE, projects_for
 from conversations.runtime.payloads import conversation_json, goal_json
 from conversations.turns import conversations
 from conversations.validation import clean_text
@@ -141,10 +141,10 @@ def _told(conversation: Conversation) -> dict[str, Any]:
 
 
 def _project(request: Request, project_id: UUID | None) -> Project | None:
-    """The person's project of this id; None for no id. Raises Invalid."""
+    """The project of this id, in which the person may write; None for no id. Raises Invalid."""
     if project_id is None:
         return None
-    project = own_projects(request.auth).select_related("model").filter(pk=project_id).first()
+    project = projects_for(request.auth, MAY_WRITE).select_related("model").filter(pk=project_id).first()
     if project is None:
         raise Invalid("project: there is no such project.", field="project")
     return project

@@ -71,6 +71,7 @@ PATHS = {
     "entry_id": "Id of one of its ledger's entries.",
     "project_id": "Id of the project.",
     "file_id": "Id of the file.",
+    "username": "The person's name.",
     "run_id": "Id of one of its runs.",
     "task_id": "Id of the compaction, from the answer to the request for it.",
     "number": "Number of the summary, from `checkpoints` of the context.",

@@ -7,24 +7,24 @@ from uuid import UUID
 
 from ninja import Router, Status
 
-from conversations import project_files, projects
+from conversations import project_files, project_members, projects
 from conversations.api.attachments import FORM, FORM_BODY
 from conversations.api.auth import Request
 from conversations.api.schemas import projects as schema
 from conversations.api.schemas.fields import described
 from conversations.context.kept import standing_in, with_replacements
-from conversations.errors import UnsupportedMediaType
+from conversations.errors import NotFound, UnsupportedMediaType
 from conversations.instructions import conversation_settings
 from conversations.messages.file_http import received
-from conversations.runtime.payloads import entry_json, file_json, project_json
+from conversations.runtime.payloads import entry_json, file_json, member_json, project_json
 
 router = Router(tags=["projects"])
 
 
 @router.get("", operation_id="projects_list_all", response=described(schema.Projects), summary="List projects")
 def list_projects(request: Request) -> dict[str, Any]:
-    """One's own, by name."""
-    rows = projects.counted(projects.own_projects(request.auth).select_related("model"))
+    """One's own and those that other people share with one, by name."""
+    rows = projects.counted(projects.projects_for(request.auth).select_related("model", "owner"))
     return {"items": [project_json(row) for row in rows]}
 
 
@@ -40,8 +40,8 @@ def create_project(request: Request, body: schema.NewProject) -> dict[str, Any]:
     "/{uuid:project_id}", operation_id="projects_read", response=described(schema.Project), summary="Read a project"
 )
 def read_project(request: Request, project_id: UUID) -> dict[str, Any]:
-    """Its conversations are listed by `GET /api/conversations?project=`."""
-    return project_json(projects.get_project(request.auth, project_id))
+    """One's own conversations in it are listed by `GET /api/conversations?project=`."""
+    return project_json(projects.get_project(request.auth, project_id, projects.MAY_READ))
 
 
 @router.patch(
@@ -89,7 +89,7 @@ def list_kept(request: Request, project_id: UUID) -> dict[str, Any]:
 )
 def list_files(request: Request, project_id: UUID) -> dict[str, Any]:
     """By name. Each of its conversations gets the passages of them that bear on a message."""
-    project = projects.get_project(request.auth, project_id)
+    project = projects.get_project(request.auth, project_id, projects.MAY_READ)
     return {"items": [file_json(row) for row in project_files.described(project_files.files_of(project))]}
 
 
@@ -106,11 +106,11 @@ def add_file(request: Request, project_id: UUID) -> Status:
 
     With a key; a session uploads on the page.
     """
-    project = projects.get_project(request.auth, project_id)
+    project = projects.get_project(request.auth, project_id, projects.MAY_WRITE)
     if request.content_type != FORM:
         raise UnsupportedMediaType(f"Send the file as {FORM}.")
     name, data = received(request)
-    file = project_files.add(project, name=name, data=data)
+    file = project_files.add(project, name=name, data=data, by=request.auth.pk)
     return Status(201, file_json(project_files.described(project_files.files_of(project)).get(pk=file.pk)))
 
 
@@ -122,4 +122,44 @@ def add_file(request: Request, project_id: UUID) -> Status:
 )
 def remove_file(request: Request, project_id: UUID, file_id: UUID) -> None:
     """From the next request on no conversation gets passages of it."""
-    project_files.remove(projects.get_project(request.auth, project_id), file_id)
+    project_files.remove(projects.get_project(request.auth, project_id, projects.MAY_WRITE), file_id)
+
+
+@router.get(
+    "/{uuid:project_id}/people",
+    operation_id="projects_people",
+    response=described(schema.People),
+    summary="List the people it is shared with",
+)
+def list_people(request: Request, project_id: UUID) -> dict[str, Any]:
+    """By name. Its owner alone lists them."""
+    project = projects.get_project(request.auth, project_id)
+    return {"items": [member_json(row) for row in project_members.members_of(project)]}
+
+
+@router.put(
+    "/{uuid:project_id}/people/{username}",
+    operation_id="projects_share",
+    response=described(schema.Person),
+    summary="Share it with a person",
+)
+def share_project(request: Request, project_id: UUID, username: str, body: schema.Share) -> dict[str, Any]:
+    """Where the operator allows it. A reader reads its chats and files; a writer adds files and has chats in it too."""
+    project = projects.get_project(request.auth, project_id)
+    return member_json(project_members.share(project, username, body.role))
+
+
+@router.delete(
+    "/{uuid:project_id}/people/{username}",
+    operation_id="projects_unshare",
+    response={204: None},
+    summary="Stop sharing it with a person",
+)
+def unshare_project(request: Request, project_id: UUID, username: str) -> None:
+    """Their conversations leave it and stay theirs. A person may end their own part."""
+    is_self = username == request.auth.get_username()
+    project = projects.get_project(request.auth, project_id, projects.MAY_READ if is_self else (projects.OWNER,))
+    member = project_members.members_of(project).filter(user__username=username).first()
+    if member is None:
+        raise NotFound("The project is not shared with this person.")
+    project_members.unshare(project, member.user_id)

@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
+from conversations.access import takes_part
 from conversations.context import kept
 from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
@@ -69,6 +70,7 @@ class Head(NamedTuple):
     price_output: Decimal | None = None
     recalls_in: UUID | None = None
     """The project whose other conversations passages are recalled from; None: there is none, or it is switched off."""
+    project_owner_id: int | None = None
     may_have_kept: bool = False
     kept: str | None = None
     """The entries that are kept for the project, or for the person, as lines of JSON (`conversations.context.kept`)."""
@@ -112,7 +114,9 @@ class Head(NamedTuple):
 
 
 def head_of(conversation_id: UUID) -> Head:
-    """The head of a conversation, with the tools that its model is offered; one more query for kept entries.
+    """The head of a conversation, with the tools that its model is offered.
+
+    One query; one more for kept entries, and one more in another person's project, which has to be shared.
 
     Raises Conversation.DoesNotExist.
     """
@@ -120,6 +124,8 @@ def head_of(conversation_id: UUID) -> Head:
     if not rows:
         raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
     head = Head(*rows[0])
+    if head.project_owner_id not in (None, head.owner_id) and not SHARED.rows(conversation=conversation_id):
+        head = head._replace(project_instructions="", recalls_in=None)
     if head.may_have_kept:
         head = head._replace(kept=KEPT.rows(conversation=conversation_id)[0][0])
     return head._replace(tools=tools_for(head)) if head.uses_tools and head.can_call else head
@@ -182,6 +188,7 @@ def _columns() -> dict[str, Any]:
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",
         "recalls_in": Case(When(shares_memory=True, project__recalls=True, then="project_id")),
+        "project_owner_id": Coalesce("parent__project__owner_id", "project__owner_id"),
         "may_have_kept": kept.may_have_any(),
     }
 
@@ -194,5 +201,10 @@ def _kept_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
     return Conversation.objects.filter(pk=conversation).values_list(kept.column())
 
 
+def _shared_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
+    return Conversation.objects.filter(takes_part() | takes_part("parent__"), pk=conversation).values_list("pk")
+
+
 EXAMPLE = (Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de"))
 HEAD, KEPT = Prepared(_head_rows, conversation=EXAMPLE), Prepared(_kept_rows, conversation=EXAMPLE)
+SHARED = Prepared(_shared_rows, conversation=EXAMPLE)

@@ -30,6 +30,7 @@ from django.db.models import (
 from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from compression.core.tokens import count_tokens
+from conversations.access import CHATS, takes_part
 from conversations.models import Conversation, LedgerEntry, Preference
 
 MAX_KEPT = 100
@@ -38,7 +39,6 @@ MAX_KEPT_SHARE = 1 / 8
 """The largest share of the window for kept entries: rules have it before notes, and the latest before earlier ones."""
 State = LedgerEntry.State
 STANDING = (State.IN_FORCE, State.NOTED)
-CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
 COLUMNS = ("id", "kept_for_id", "state", "kind", "text", "said_at", "decided_at", "topic", "value", "forbids")
 
 
@@ -69,11 +69,14 @@ def _standing(**where: Any) -> QuerySet[LedgerEntry]:
 
 
 def scope_of(conversation: Conversation) -> str:
-    """The other conversations that an entry can be kept for: "project", "person", or "" for none; at most one query."""
+    """The other conversations that an entry can be kept for: "project", "person", or "" for none; at most two queries.
+
+    Only the owner of a project keeps entries for it: what other people type there is in force in their own chats alone.
+    """
     if not conversation.shares_memory or conversation.kind not in CHATS:
         return ""
-    if conversation.project_id:
-        return "project"
+    if conversation.project:
+        return "project" if conversation.project.owner_id == conversation.owner_id else ""
     is_on = Preference.objects.filter(user=conversation.owner_id, remembers=True).exists()
     return "person" if is_on else ""
 
@@ -100,11 +103,11 @@ def column() -> Case:
     of_project = standing_in(Coalesce(OuterRef("parent__project_id"), OuterRef("project_id")))
     of_person = standing_for(OuterRef("owner_id"))
     shares = Q(parent=None, shares_memory=True) | Q(parent__shares_memory=True)
-    is_inside = Q(project__isnull=False) | Q(parent__project__isnull=False)
     remembers = Q(owner__preference__remembers=True) & ~Q(kind__in=("gateway", "file"))
+    is_outside = Q(project=None, parent=None) | Q(parent__isnull=False, parent__project=None)
     return Case(
-        When(shares & is_inside, then=_lines_of(of_project, "kept_in")),
-        When(shares & remembers, then=_lines_of(of_person, "kept_for")),
+        When(shares & (takes_part() | takes_part("parent__")), then=_lines_of(of_project, "kept_in")),
+        When(shares & remembers & is_outside, then=_lines_of(of_person, "kept_for")),
         default=None,
         output_field=TextField(),
     )
@@ -112,10 +115,9 @@ def column() -> Case:
 
 def column_of(conversation: Conversation) -> str | None:
     """The same for a conversation that may be unsaved; at most two queries."""
-    scope = scope_of(conversation)
-    if not scope:
-        return None
-    return lines_of(conversation.project_id) if scope == "project" else _joined(standing_for(conversation.owner_id))
+    if conversation.project_id and conversation.shares_memory:
+        return lines_of(conversation.project_id)
+    return _joined(standing_for(conversation.owner_id)) if scope_of(conversation) == "person" else None
 
 
 def lines_of(project: Any) -> str | None:

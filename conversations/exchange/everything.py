@@ -67,7 +67,7 @@ def _steps(user: AbstractBaseUser, only: Sequence[Conversation] | None, archive:
     own = own if only is None else own.filter(pk__in=[row.pk for row in only])
     ids = list(own.order_by("created_at", "id").values_list("pk", flat=True))
     prompts = [{"name": prompt.name, "text": prompt.text} for prompt in prompts_of(user)]
-    projects = [_project(user, project) for project in own_projects(user).select_related("model")]
+    projects = [_project(user, project) for project in own_projects(user).select_related("model", "owner")]
     with archive:
         if only is None:
             for name, rows in (("prompts", prompts), ("projects", projects)):

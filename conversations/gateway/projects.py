@@ -21,7 +21,7 @@ def project_of(request: HttpRequest, key: ApiKey) -> Project | None:
     if not named:
         return key.project
     try:
-        return projects.get_project(key.user, UUID(named))
+        return projects.get_project(key.user, UUID(named), projects.MAY_WRITE)
     except (ValueError, Http404):
         raise NotFound(f"{HEADER}: you have no project with this id.", code="project_not_found") from None
 

@@ -19,6 +19,7 @@ from conversations.memory import message_index
 from conversations.models import Conversation, Message, ModelProfile, Project
 from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.models.model_profile import Effort
+from conversations.projects import may_write
 from conversations.requests import usage
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
@@ -154,8 +155,8 @@ def clean_effort(effort: object) -> str:
 
 
 def _own_project(conversation: Conversation, project: Project | None) -> Project | None:
-    """The project, unchanged. Raises NotFound for another person's."""
-    if project is not None and project.owner_id != conversation.owner_id:
+    """The project, unchanged. Raises NotFound for another person's in which the conversation's owner may not write."""
+    if project is not None and not may_write(conversation.owner_id, project):
         raise NotFound(_("No such project."))
     return project
 

@@ -261,7 +261,10 @@ def _scope_to_keep(conversation: Conversation, entry: LedgerEntry) -> str:
     scope = kept.scope_of(conversation)
     if not scope:
         raise Conflict(
-            _("This chat shares no memory: it is in no project, or kept out, and the memory of all chats is off."),
+            _(
+                "This chat shares no memory: it is in no project of yours, or kept out, and the memory of all chats is "
+                "off."
+            ),
             code="not_shared",
         )
     if entry.state not in kept.STANDING or entry.kind == LedgerEntry.Kind.WITHDRAWAL:

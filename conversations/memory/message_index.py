@@ -116,15 +116,15 @@ def of_project(id: UUID) -> str:
     return f"_p{id.hex}"
 
 
-def note(conversation_id: UUID) -> None:
-    """Note all messages of a conversation, to be indexed anew: it was moved to another project."""
+def note(*conversation_ids: UUID) -> None:
+    """Note all messages of these conversations, to be indexed anew: they were moved to another project."""
     columns = "conversation_id, message_id"
     known = "OR IGNORE " if is_sqlite() else ""
     with connection.cursor() as cursor:
-        cursor.execute(
+        cursor.executemany(
             f"INSERT {known}INTO {UNINDEXED} ({columns}) SELECT conversation_id, id FROM {MESSAGES} "
             "WHERE conversation_id = %s",
-            [_key(conversation_id)],
+            [[_key(id)] for id in conversation_ids],
         )
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
@@ -24,7 +25,7 @@ from compression.core.recall.ranking import rarity
 from compression.core.recall.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
-from conversations.access import IN_PROJECT
+from conversations.access import IN_PROJECT, takes_part
 from conversations.context import prompt, transcript
 from conversations.context.head import Head
 from conversations.context.policy import policy_of
@@ -76,8 +77,8 @@ UNKNOWN = Recalled("", (), "", 0)
 class Past(NamedTuple):
     """The messages of a conversation up to its cut, except those that are sent word for word.
 
-    With a `project`, also those of its other conversations, as far as their `owner_id` is the same. A cut of None:
-    nothing is compacted.
+    With a `project`, also those of its other conversations: those of the same `owner_id`, and where projects are
+    shared, those of the other people in it. A cut of None: nothing is compacted.
     """
 
     conversation_id: UUID
@@ -236,11 +237,14 @@ def noted(found: Recalled) -> dict[str, Any]:
 
 
 def _reference(quote: Quote) -> list[Any]:
-    """[message, number, start, end], then whether a rule was taken back, then the other conversation and its title."""
+    """[message, number, start, end], then whether a rule was taken back, then the other conversation, its title, and
+    the name of who wrote it, if there is one.
+    """
     source = quote.source
     reference: list[Any] = [source.id, source.number, quote.start, quote.end]
     if source.conversation_id:
-        return [*reference, source.is_taken_back, source.conversation_id, source.conversation]
+        name = [source.name] if source.name else []
+        return [*reference, source.is_taken_back, source.conversation_id, source.conversation, *name]
     return [*reference, True] if source.is_taken_back else reference
 
 
@@ -252,10 +256,10 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
 def all_put_together(conversation_id: UUID, notes: Sequence[dict[str, Any]]) -> tuple[Recalled, ...]:
     """The passages of several stored references, by one query; () if one of the messages is gone."""
     ids = {id for note in notes for id, *_ in note["quotes"]}
-    owner = Conversation.objects.filter(pk=conversation_id).values("owner_id")
-    own = Q(conversation_id=conversation_id)
-    is_of_project = any(len(quote) > REFERENCE for note in notes for quote in note["quotes"])
-    rows = Message.objects.filter(own | Q(conversation__owner__in=owner) if is_of_project else own, pk__in=ids)
+    readable = Q(conversation_id=conversation_id)
+    if any(len(quote) > REFERENCE for note in notes for quote in note["quotes"]):
+        readable |= _readable_with(conversation_id)
+    rows = Message.objects.filter(readable, pk__in=ids)
     found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)} if ids else {}
     if set(found) != ids:
         return ()
@@ -269,8 +273,26 @@ def all_put_together(conversation_id: UUID, notes: Sequence[dict[str, Any]]) -> 
     return tuple(filter(None, made))
 
 
-def _referred(source: PastMessage, back: bool = False, conversation_id: str = "", title: str = "") -> PastMessage:
-    return replace(source, is_taken_back=back, conversation_id=conversation_id, conversation=title)
+def _readable_with(conversation_id: UUID) -> Q:
+    """Messages that a conversation's owner may read as passages: their own, and those of its project, while shared."""
+    here = Conversation.objects.filter(pk=conversation_id)
+    own = Q(conversation__owner__in=here.values("owner_id"))
+    if not settings.SHARED_PROJECTS:
+        return own
+    project = here.filter(takes_part()).values("project_id")
+    return own | Q(conversation__in=_sharing(Q(project__in=project)).values("pk"))
+
+
+def _sharing(which: Q) -> QuerySet[Conversation]:
+    """Those of the conversations whose passages other conversations of their project get."""
+    return Conversation.objects.filter(which, takes_part(), shares_memory=True, trashed_at=None, kind__in=IN_PROJECT)
+
+
+def _referred(
+    source: PastMessage, back: bool = False, conversation_id: str = "", title: str = "", name: str = ""
+) -> PastMessage:
+    speaker = name or source.name
+    return replace(source, is_taken_back=back, conversation_id=conversation_id, conversation=title, name=speaker)
 
 
 def _of_project(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
@@ -289,20 +311,26 @@ def _of_project(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[s
     if more and sum(len(row[place]) for row in rows) < MAX_SHORT_CHARS * len(rows):
         rows = BESIDE.rows(entries=",".join(map(str, hits)), cut=timezone.now())
     there = {row[0] for row in rows} - {past.conversation_id}
-    members = Conversation.objects.filter(
-        pk__in=there,
-        project=past.project,
-        owner=past.owner_id,
-        shares_memory=True,
-        trashed_at=None,
-        kind__in=IN_PROJECT,
-    )
-    titles = {pk: title or UNTITLED for pk, title in members.values_list("pk", "title")}
+    sharing = _sharing(Q(pk__in=there, project=past.project))
+    if not settings.SHARED_PROJECTS:
+        sharing = sharing.filter(owner=past.owner_id)
+    sources = {row.pk: row for row in sharing.select_related("owner").only("title", "owner__username")}
     return [
-        replace(_past_message(str(pk), *rest), conversation_id=str(id), conversation=titles[id])
+        _of_another(_past_message(str(pk), *rest), sources[id], past.owner_id)
         for id, pk, *rest in rows
-        if id in titles
+        if id in sources
     ], counts
+
+
+def _of_another(message: PastMessage, source: Conversation, owner_id: int | None) -> PastMessage:
+    """A message with the conversation that it is from, and with its writer's name if that is another person."""
+    is_own = source.owner_id == owner_id or message.role != Message.Role.USER
+    return replace(
+        message,
+        conversation_id=str(source.pk),
+        conversation=source.title or UNTITLED,
+        name=message.name if message.name or is_own else source.owner.get_username(),
+    )
 
 
 def _proposed(past: Past, terms: list[str], catches_up: bool) -> tuple[list[PastMessage], dict[str, int], bool]:

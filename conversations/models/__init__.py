@@ -11,7 +11,7 @@ from conversations.models.link import Link
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
-from conversations.models.project import Project
+from conversations.models.project import Project, ProjectMember
 from conversations.models.queued_message import QueuedMessage
 from conversations.models.saved_prompt import SavedPrompt
 from conversations.models.stored_prompt import Wording
@@ -36,6 +36,7 @@ __all__ = [
     "Paste",
     "Preference",
     "Project",
+    "ProjectMember",
     "QueuedMessage",
     "SavedPrompt",
     "ToolCall",

@@ -44,3 +44,26 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return visible(self.name)
+
+
+class ProjectMember(models.Model):
+    """A person that the owner of a project shares it with.
+
+    A reader reads the project's chats and files. A writer also adds files, and has chats of their own in it, which
+    share its instructions and its memory.
+    """
+
+    class Role(models.TextChoices):
+        READER = "reader", _("reads")
+        WRITER = "writer", _("reads and writes")
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members", db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    role = models.CharField(max_length=8, choices=Role, default=Role.READER)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_place_in_a_project")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project}"

@@ -93,7 +93,8 @@ def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> default
     taking_back = {(row.message, row.text) for row in entries if row.kind == Kind.WITHDRAWAL}
     scope = ""
     if any(row.state in STANDING for row in entries):
-        scope = scope_of(Conversation.objects.only("kind", "project", "shares_memory", "owner").get(pk=conversation_id))
+        columns = ("kind", "shares_memory", "owner", "project__owner")
+        scope = scope_of(Conversation.objects.select_related("project").only(*columns).get(pk=conversation_id))
     for row in entries:
         is_told = row.kind != Kind.WITHDRAWAL and (row.message, row.text) in taking_back  # one line a sentence
         if row.message and not is_told and (view := _entry_view(row, ended, rules, scope)):

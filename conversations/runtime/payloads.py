@@ -21,6 +21,7 @@ from conversations.models import (
     Message,
     Paste,
     Project,
+    ProjectMember,
     ToolCall,
 )
 from conversations.runtime import endings
@@ -60,7 +61,18 @@ def project_json(project: Project) -> dict[str, Any]:
         "model": project.model.name if project.model else None,
         "recalls": project.recalls,
         "conversations": getattr(project, "conversation_count", 0),
+        "role": getattr(project, "role", "owner"),
+        "owner": project.owner.get_username(),
         "created_at": project.created_at.isoformat(),
+    }
+
+
+def member_json(member: ProjectMember) -> dict[str, Any]:
+    """A person that a project is shared with, as JSON."""
+    return {
+        "username": member.user.get_username(),
+        "role": member.role,
+        "since": member.created_at.isoformat(),
     }
 
 

@@ -13,6 +13,8 @@ from django.http.response import HttpResponseBase
 from django.test import AsyncClient, Client
 
 JSON = "application/json"
+PARAMETERS = {"number": r"\d+", "username": r"[^/]+"}
+"""Parameters of paths that are no ids."""
 OTHERWISE = {405, 408, 500, 503}
 """Statuses that any operation may answer with; all others are named."""
 
@@ -70,7 +72,7 @@ def schema() -> dict[str, Any]:
 def _operation(method: str, path: str) -> dict[str, Any] | None:
     """Of a fixed address rather than of one with an id in its place."""
     for template in sorted(schema()["paths"], key=lambda template: template.count("{")):
-        pattern = re.sub(r"{(\w+)}", lambda found: r"\d+" if found[1] == "number" else r"[0-9a-f-]{36}", template)
+        pattern = re.sub(r"{(\w+)}", lambda found: PARAMETERS.get(found[1], r"[0-9a-f-]{36}"), template)
         if re.fullmatch(pattern, path):
             found: dict[str, Any] | None = schema()["paths"][template].get(method)
             return found

@@ -39,7 +39,7 @@ def llm(one_llm: LlmServer) -> LlmServer:
 @pytest.fixture(scope="session")
 def town(one_llm: LlmServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     """A site that many tests share, each as a person of its own."""
-    with Town(tmp_path_factory.mktemp("town"), llm_url=one_llm.url) as site:
+    with Town(tmp_path_factory.mktemp("town"), llm_url=one_llm.url, SHARED_PROJECTS="on") as site:
         yield site
 
 
@@ -66,6 +66,16 @@ def alice(chromium: Browser, llm: LlmServer, town: Town) -> Iterator[Person]:
         yield person
     llm.clear()
     town.settles()
+
+
+@pytest.fixture
+def grace(chromium: Browser, llm: LlmServer, town: Town) -> Iterator[Person]:
+    """Another person of alice's site, in a browser of her own."""
+    name, session = town.next_person()
+    with page_of(chromium) as page:
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": town.url}])
+        page.goto(town.url)
+        yield Person(page, town, name=name)
 
 
 @contextmanager

@@ -148,3 +148,60 @@ def test_a_rule_of_one_chat_is_kept_for_the_project_and_let_go(alice: Person, ll
     alice.is_answered("All right.")
     assert "# Rules of the project" not in llm.chats[-1].text
     assert (checked.wrong, measured.wrong, alice.complaints) == ([], [], [])
+
+
+def test_two_people_share_a_project_until_one_of_them_leaves(alice: Person, grace: Person, llm: LlmServer) -> None:
+    page, hers = alice.page, grace.page
+    page.get_by_role("button", name="New project").click()
+    page.get_by_label("Name", exact=True).fill("Billing")
+    page.get_by_label("Name", exact=True).blur()
+    expect(page.get_by_role("heading", name="Billing")).to_be_visible()
+    page.get_by_role("textbox", name="Message", exact=True).fill("The port of the billing service is 5433.")
+    page.keyboard.press("Enter")
+    alice.is_answered("All right.")
+    page.locator(".head").get_by_role("link", name="Billing").click()
+    project = page.url
+    people = page.get_by_role("region", name="People")
+    people.get_by_label("Name of the person").fill("nobody-of-this-name")
+    people.get_by_role("button", name="Share").click()
+    expect(people.get_by_role("alert")).to_contain_text("Nobody here has the name “nobody-of-this-name”")
+    checked, measured = Checked(page), Measured(page)
+    people.get_by_label("Name of the person").fill(grace.name)
+    people.get_by_label("Role").select_option("writer")
+    people.get_by_role("button", name="Share").click()
+    expect(people.get_by_role("listitem")).to_contain_text(grace.name)
+    checked("people")
+    measured("people")
+
+    hers.goto(grace.site.url)
+    hers.locator(".folder").get_by_role("link", name="Billing").click()
+    expect(hers.get_by_text(f"{alice.name} shares this project with you.")).to_be_visible()
+    hers.locator(".listed").get_by_role("link", name="The port of the billing").click()
+    expect(hers.get_by_text("Read only")).to_be_visible()
+    expect(hers.get_by_text("The port of the billing service is 5433.").last).to_be_visible()
+    read, wide = Checked(hers), Measured(hers)
+    read("a chat of another person")
+    wide("a chat of another person")
+    hers.get_by_role("link", name="Billing").click()
+    read("a project of another person")
+    wide("a project of another person")
+    page.goto(f"{alice.site.url}/search?q=5433")  # a search has what was said indexed
+    expect(page.get_by_role("link", name="5433").first).to_be_visible()
+    page.goto(project)
+    hers.get_by_role("textbox", name="Message", exact=True).fill("Which port has the billing service?")
+    hers.keyboard.press("Enter")
+    grace.is_answered("All right.")
+    assert f"{alice.name}, in" in llm.chats[-1].text and "5433" in llm.chats[-1].text
+
+    page.reload()
+    expect(page.locator(".listed").get_by_role("link", name="Which port has the billing")).to_contain_text(grace.name)
+    hers.locator(".head").get_by_role("link", name="Billing").click()
+    hers.once("dialog", lambda dialog: dialog.accept())
+    hers.get_by_role("button", name="Leave the project").click()
+    expect(hers.get_by_text("You left the project “Billing”.")).to_be_visible()
+    expect(hers.locator("#conversations .folder")).to_have_count(0)
+    page.reload()
+    expect(page.locator(".listed").get_by_role("link")).to_have_count(1)
+    unexpected = [*alice.complaints, *grace.complaints]
+    assert [one for one in unexpected if "400" not in one] == []  # the name that nobody has
+    assert (checked.wrong, measured.wrong, read.wrong, wide.wrong) == ([], [], [], [])

@@ -13,6 +13,7 @@ from conversations.api.schemas.ledger import Entry
 from conversations.context.kept import MAX_KEPT
 from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
 from conversations.project_files import MAX_FILES
+from conversations.project_members import MAX_MEMBERS
 from conversations.projects import MAX_PROJECTS, clean_instructions, clean_name
 
 Colour = Literal["grey", "teal", "blue", "violet", "amber", "red"]
@@ -37,11 +38,29 @@ class Project(BaseModel):
     model: str | None = about(MODEL, "gpt-4.1-mini")
     recalls: bool = about(RECALLS, True)
     conversations: int = about("The number of its conversations, without those in the trash.", 16, ge=0)
+    role: Literal["owner", "writer", "reader"] = about("One's own role in it.", "owner")
+    owner: str = about("The name of the person whose project it is.", "ada")
     created_at: datetime = about("When it was made.", "2026-11-20T08:30:00+00:00")
 
 
 class Projects(BaseModel):
-    items: list[Project] = about(f"All of one's own by name, at most {MAX_PROJECTS}.")
+    items: list[Project] = about(f"One's own by name, at most {MAX_PROJECTS}, and those that are shared with one.")
+
+
+class Person(BaseModel):
+    username: str = about("Their name.", "grace")
+    role: Literal["reader", "writer"] = about("Whether they write in it.", "writer")
+    since: datetime = about("When it was shared with them.", "2026-11-20T08:30:00+00:00")
+
+
+class People(BaseModel):
+    items: list[Person] = about(f"By name, at most {MAX_MEMBERS}.")
+
+
+class Share(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"role": "reader"}})
+
+    role: Literal["reader", "writer"] = Field(default="reader", description="Whether they write in it.")
 
 
 class NewProject(Body):

@@ -15,7 +15,7 @@ from conversations.errors import Refused
 from conversations.page.views.guard import Request, member
 from conversations.page.views.preferences import page, section
 from conversations.page.views.query_params import id_of
-from conversations.projects import get_project
+from conversations.projects import MAY_WRITE, get_project
 
 
 @member
@@ -61,7 +61,7 @@ def key_history(request: Request, key_id: int) -> HttpResponse:
 def key_project(request: Request, key_id: int) -> HttpResponse:
     """Have the key's calls of the gateway belong to a project (`key_project`: its id, "" for none)."""
     project_id = id_of(request.POST, "key_project")
-    project = get_project(request.user, project_id) if project_id else None
+    project = get_project(request.user, project_id, MAY_WRITE) if project_id else None
     key = api_keys.give_project(request.user, key_id, project)
     if not request.htmx:
         return redirect("settings")

@@ -28,7 +28,7 @@ from conversations.page.setting_forms import BeginForm
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, ids_of, moment
 from conversations.page.views.sidebar import sidebar, used_last
-from conversations.projects import get_project
+from conversations.projects import MAY_WRITE, get_project
 from conversations.turns import slash_commands, turn
 
 MAX_UNDONE = 100
@@ -115,7 +115,7 @@ def _begin(request: Request) -> dict[str, Any]:
     """The settings of a new chat: those of the form, else the person's preferences."""
     begin: dict[str, Any] = preferences.begin_with(request.user)
     if project_id := id_of(request.POST, "project"):
-        begin["project"] = get_project(request.user, project_id)
+        begin["project"] = get_project(request.user, project_id, MAY_WRITE)
     if "model" in request.POST:
         begin["model"] = conversation_settings.chosen_profile(request.POST["model"])
     if "effort" in request.POST:

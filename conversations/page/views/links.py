@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -60,7 +61,7 @@ def preview(request: Request, pk: UUID) -> HttpResponse:
     links.require_allowed()
     conversation = get_conversation(request.user, pk)
     unsaved = links.unsaved(conversation, links.chosen(request.GET))
-    return _page(request, unsaved, is_preview=True)
+    return page_of(request, unsaved, is_preview=True)
 
 
 @never_cache
@@ -71,7 +72,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     if "before" not in request.GET and request.user.pk != found.conversation.owner_id:
         links.count_opening(found)
     try:
-        return _page(request, found)
+        return page_of(request, found)
     except Refused as refusal:
         return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
 
@@ -118,7 +119,8 @@ def _dialog(request: Request, conversation: Conversation, made: Link | None) -> 
     return render(request, "conversations/chat/_link.html", context | {"shown": shown, "count": rows.count()})
 
 
-def _page(request: HttpRequest, shown: Link, *, is_preview: bool = False) -> HttpResponse:
+def page_of(request: HttpRequest, shown: Link, *, is_preview: bool = False, **more: Any) -> HttpResponse:
+    """The read-only page with the messages of a link."""
     rows, before = links.messages_of(shown), moment(request.GET, "before")
     count = rows.count()
     page = rows.filter(created_at__lt=before) if before else rows
@@ -133,7 +135,7 @@ def _page(request: HttpRequest, shown: Link, *, is_preview: bool = False) -> Htt
         "is_preview": is_preview,
         "choices": urlencode([(name, value) for name, value in request.GET.items() if name != "before"]),
     }
-    return _unlisted(render(request, "shared.html", context))
+    return _unlisted(render(request, "shared.html", context | more))
 
 
 def _name(conversation: Conversation) -> str:

@@ -34,7 +34,7 @@ from conversations.page.forms import without_help
 from conversations.page.setting_forms import BeginningForm, KeyForm, prompt_forms
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.sidebar import sidebar
-from conversations.projects import own_projects
+from conversations.projects import MAY_WRITE, projects_for
 from conversations.saved_prompts import prompts_of
 from conversations.validation import clean_text
 
@@ -66,7 +66,7 @@ def parts(
         "password_form": partial(_password_form, request),
         "keys": partial(api_keys.listed_keys, request.user),
         "key_form": KeyForm,
-        "projects": partial(own_projects, request.user),
+        "projects": partial(projects_for, request.user, MAY_WRITE),
         "prompt_forms": partial(prompt_forms, prompts_of(request.user), request.path.rpartition("/")[2]),
     }
 

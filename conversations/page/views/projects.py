@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import HttpResponse
@@ -17,16 +21,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh, reswap, retarget
 
 from compression.core.tokens import count_tokens
-from conversations import project_files, projects
+from conversations import links, project_files, project_members, projects
 from conversations.access import get_conversation, own_conversations
 from conversations.context.kept import standing_in, with_replacements
 from conversations.errors import Invalid, NotFound, Refused
 from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile
 from conversations.messages.file_http import received
-from conversations.models import Conversation, Project
+from conversations.models import Conversation, Message, Project, ProjectMember
 from conversations.page.setting_forms import BeginForm, ProjectForm
 from conversations.page.views.guard import Request, member
+from conversations.page.views.links import page_of
 from conversations.page.views.query_params import id_of, ids_of
 from conversations.page.views.sidebar import sidebar
 
@@ -34,6 +39,7 @@ MAX_LISTED = 200
 """The most conversations that the page of a project lists, the latest ones."""
 MAX_MOVED = 100
 """The most conversations that are moved at once: their ids stand in an address, and proxies take 8 KB."""
+ROLES = ProjectMember.Role.choices
 NEW_NAME = gettext_noop("New project")
 SHOWN_ELSEWHERE = ("name", "colour")
 """The page is loaded again when these change, as the list shows them too."""
@@ -52,10 +58,12 @@ def new(request: Request) -> HttpResponse:
 @require_GET
 def project(request: Request, project_id: UUID) -> HttpResponse:
     """The page of a project: a box for a new chat in it, its conversations and its settings."""
-    row = projects.get_project(request.user, project_id)
-    inside = own_conversations(request.user).filter(project=row)
-    listed = inside.only("id", "title", "kind", "updated_at").annotate(
-        message_count=Count("messages", Q(messages__replaced_by=None))
+    row = projects.get_project(request.user, project_id, projects.MAY_READ)
+    inside = projects.conversations_for(request.user, row)
+    listed = (
+        inside.select_related("owner")
+        .only("id", "title", "kind", "updated_at", "owner__username")
+        .annotate(message_count=Count("messages", Q(messages__replaced_by=None)))
     )
     entries = list(standing_in(row.pk).select_related("conversation"))
     context = {
@@ -69,6 +77,7 @@ def project(request: Request, project_id: UUID) -> HttpResponse:
         "form": ProjectForm(row, is_new="new" in request.GET),
         "profile": default_profile(),
         "begin_form": BeginForm(request.user, row),
+        **_people(row),
         "sidebar": sidebar(request.user),
     }
     return render(request, "conversations/projects/project.html", context)
@@ -99,10 +108,10 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
 @require_POST
 def add_file(request: Request, project_id: UUID) -> HttpResponse:
     """Store the uploaded file. The list of files, or the reason for which it is refused, takes the section's place."""
-    row, refusal = projects.get_project(request.user, project_id), None
+    row, refusal = projects.get_project(request.user, project_id, projects.MAY_WRITE), None
     try:
         name, data = received(request)
-        project_files.add(row, name=name, data=data)
+        project_files.add(row, name=name, data=data, by=request.user.pk)
     except Refused as refused:
         refusal = refused
     return _files(request, row, refusal)
@@ -112,7 +121,7 @@ def add_file(request: Request, project_id: UUID) -> HttpResponse:
 @require_POST
 def remove_file(request: Request, project_id: UUID, file_id: UUID) -> HttpResponse:
     """Delete a file, also one that another tab has deleted."""
-    row = projects.get_project(request.user, project_id)
+    row = projects.get_project(request.user, project_id, projects.MAY_WRITE)
     with suppress(NotFound):
         project_files.remove(row, file_id)
     return _files(request, row)
@@ -125,6 +134,64 @@ def _files(request: Request, row: Project, refusal: Refused | None = None) -> Ht
         request, "conversations/projects/_project_files.html", context, status=refusal.status if refusal else 200
     )
     return reswap(retarget(response, "#project-files"), "outerHTML")
+
+
+@member
+@require_POST
+def share_with(request: Request, project_id: UUID) -> HttpResponse:
+    """Share the project with the person of this `username`, in this `role`; the list of people is shown again."""
+    row, refusal = projects.get_project(request.user, project_id), None
+    try:
+        project_members.share(row, request.POST.get("username", "").strip(), request.POST.get("role"))
+    except Refused as refused:
+        refusal = refused
+    return _people_shown(request, row, refusal)
+
+
+@member
+@require_POST
+def unshare(request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+    """End a person's part in the project, also where another tab has ended it. A person may end their own."""
+    is_self = user_id == request.user.pk
+    row = projects.get_project(request.user, project_id, projects.MAY_READ if is_self else (projects.OWNER,))
+    with suppress(NotFound):
+        project_members.unshare(row, user_id)
+    if not is_self:
+        return _people_shown(request, row)
+    messages.success(request, _("You left the project “%(name)s”. Your chats of it are in the list.") % {"name": row})
+    return HttpResponseClientRedirect(reverse("home"))
+
+
+@member
+@never_cache
+@require_GET
+def chat(request: Request, project_id: UUID, pk: UUID) -> HttpResponse:
+    """A chat of a project as its people read it: what was said, without files, thoughts and settings."""
+    project = projects.get_project(request.user, project_id, projects.MAY_READ)
+    conversation = projects.readable_conversation(request.user, pk)
+    if conversation.project_id != project.pk or conversation.kind == Conversation.Kind.FILE:
+        raise NotFound(_("This project has no such chat."))
+    return page_of(request, links.whole(conversation), project=project)
+
+
+def address_in_project(conversation: Conversation, message: Message) -> str:
+    """The address of a message in the page that the people of its project read."""
+    page = reverse("project_chat", args=[conversation.project_id, conversation.pk])
+    after = (message.created_at + timedelta(microseconds=1)).isoformat()
+    return f"{page}?{urlencode({'before': after})}#message-{message.pk}"
+
+
+def _people(row: Project) -> dict[str, Any]:
+    """The part of the page's context about people."""
+    return {"can_share": settings.SHARED_PROJECTS, "people": project_members.members_of(row), "roles": ROLES}
+
+
+def _people_shown(request: Request, row: Project, refusal: Refused | None = None) -> HttpResponse:
+    context = {"project": row, **_people(row), "refusal": refusal.without_field if refusal else ""}
+    context["typed"] = request.POST.get("username", "") if refusal else ""
+    status = refusal.status if refusal else 200
+    response = render(request, "conversations/projects/_people.html", context, status=status)
+    return reswap(retarget(response, "#project-people"), "outerHTML")
 
 
 @member
@@ -157,7 +224,7 @@ def move(request: Request) -> HttpResponse:
     if request.method == "GET":
         context = {
             "chosen": chosen,
-            "projects": projects.own_projects(request.user),
+            "projects": projects.projects_for(request.user, projects.MAY_WRITE),
             "current": {row.project_id for row in chosen},
         }
         return render(request, "conversations/chat/_move.html", context)
@@ -165,7 +232,7 @@ def move(request: Request) -> HttpResponse:
     if name := request.POST.get("new_project", "").strip():
         target = projects.create(request.user, name=name)
     elif project_id := id_of(request.POST, "project"):
-        target = projects.get_project(request.user, project_id)
+        target = projects.get_project(request.user, project_id, projects.MAY_WRITE)
     for conversation in chosen:
         conversation_settings.change(conversation, project=target)
     return HttpResponseClientRefresh()

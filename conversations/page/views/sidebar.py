@@ -17,7 +17,7 @@ from django.utils.translation import gettext_noop
 
 from conversations.access import CHATS, own_conversations
 from conversations.models import Conversation, Message, Project
-from conversations.projects import own_projects
+from conversations.projects import projects_for
 
 IN_PROJECTS = 60
 """The conversations in projects that are read: those used last, of all projects together."""
@@ -128,7 +128,7 @@ def sidebar(
 
 def _folders(user: AbstractBaseUser, mine: QuerySet[Conversation], current: Conversation | None) -> tuple[Folder, ...]:
     """The person's projects by name, each with the conversations that were used last in it, and with `current`."""
-    projects = list(own_projects(user).only("id", "name", "colour"))
+    projects = list(projects_for(user).only("id", "name", "colour"))
     if not projects:
         return ()
     inside: dict[UUID | None, list[Conversation]] = {}

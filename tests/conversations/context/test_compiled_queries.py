@@ -52,6 +52,7 @@ def test_every_field_of_a_head_is_read_from_its_own_column(talk: Conversation) -
         if name not in (
             "project_instructions",
             "recalls_in",
+            "project_owner_id",
             "may_have_kept",
             "is_compacting",
             "is_replying",
@@ -59,6 +60,7 @@ def test_every_field_of_a_head_is_read_from_its_own_column(talk: Conversation) -
         ):
             assert getattr(read, name) == getattr(row, OF_THE_MODEL.get(name) or OTHERS.get(name, name)), name
     assert (read.project_instructions, read.recalls_in) == ("Times are UTC.", talk.project_id)
+    assert read.project_owner_id == talk.owner_id
     assert (read.is_compacting, read.is_replying, read.covered_tokens) == (False, False, 0)
 
 

@@ -32,7 +32,7 @@ def addresses(conversation: Conversation) -> Iterator[str]:
         assert isinstance(pattern, URLPattern)
         given: dict[str, Any] = {"pk": conversation.pk, "message_id": message.pk if message else uuid7()}
         names = pattern.pattern.converters
-        ids = {name: given.get(name, 1 if name in ("key_id", "number") else uuid7()) for name in names}
+        ids = {name: given.get(name, 1 if name in ("key_id", "number", "user_id") else uuid7()) for name in names}
         yield reverse(str(pattern.name), kwargs=ids)
 
 
