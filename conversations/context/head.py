@@ -187,7 +187,10 @@ def _columns() -> dict[str, Any]:
         "price_input": "model__price_input",
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",
-        "recalls_in": Case(When(shares_memory=True, project__recalls=True, then="project_id")),
+        "recalls_in": Case(
+            When(shares_memory=True, project__recalls=True, then="project_id"),
+            When(parent__shares_memory=True, parent__project__recalls=True, then="parent__project_id"),
+        ),
         "project_owner_id": Coalesce("parent__project__owner_id", "project__owner_id"),
         "may_have_kept": kept.may_have_any(),
     }

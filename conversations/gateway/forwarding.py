@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -21,7 +20,6 @@ from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.characters import whole_answer, with_whole_characters
 from conversations.gateway.checkpoints import State
 from conversations.gateway.options import LIMITS
-from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Json, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
@@ -38,9 +36,12 @@ async def forwarded(
     held: AsyncExitStack,
     protocol: Protocol,
 ) -> HttpResponseBase:
-    """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError."""
-    if state and state.is_summary and asked.policy.recall and settings.GATEWAY_RECALL:
-        state = await sync_to_async(with_passages)(asked, state)
+    """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError.
+
+    A provider that speaks the caller's protocol gets a request that nothing is put into as it is.
+    """
+    if state is None and protocol is MESSAGES and native.speaks(asked.profile):
+        return await _by_messages(request, asked, None, asked.given, call, held)
     body = asked.forwarded(state)
     if state and protocol is MESSAGES and native.speaks(asked.profile):
         limit = next(body[name] for name in LIMITS if name in body)
@@ -91,11 +92,6 @@ def _asked(asked: GatewayRequest, call: Call) -> Asked:
                 await sync_to_async(asked.protocol.hold)(call.owner_id, asked.own, answer)
 
     return Asked(asked.given, call.before, call.before, identity_of(asked.profile), hold)
-
-
-async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:
-    """The answer of a provider that speaks the caller's protocol, to the request as it is; both pass unchanged."""
-    return await _by_messages(request, asked, None, asked.given, call, held)
 
 
 async def _by_messages(

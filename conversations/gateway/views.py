@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
@@ -18,7 +19,6 @@ from django.views.decorators.csrf import csrf_exempt
 from conversations import limits
 from conversations.errors import NotFound, Refused
 from conversations.gateway import pass_through
-from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.models import described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, Call, record_later
@@ -26,10 +26,11 @@ from conversations.gateway.checkpoints import State
 from conversations.gateway.cors import preflight, with_origin
 from conversations.gateway.entrance import begun, let_thread_go, parsed, signed_in, spoken_in, stored_for
 from conversations.gateway.fallback import other_request, with_retries
-from conversations.gateway.forwarding import EVENT_STREAM, forwarded, passed_on
+from conversations.gateway.forwarding import EVENT_STREAM, forwarded
 from conversations.gateway.openai_responses import models as codex_models
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
+from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, Asked, Protocol
 from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
@@ -180,14 +181,15 @@ async def _fitted(
             return answer
         # The provider counts otherwise than we do: once more, with less.
         state = await with_room(asked, state, call, overflowed=True)
-        return await forwarded(request, asked, state, call, held, asked.protocol)
+        return await _forwarded(request, asked, state, call, held)
 
 
 async def _forwarded(
     request: HttpRequest, asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack
 ) -> HttpResponseBase:
-    if state is None and asked.protocol is MESSAGES and native.speaks(asked.profile):
-        return await passed_on(request, asked, call, held)
+    """The answer to the request with the passages that are recalled for it."""
+    if asked.policy.recall and settings.GATEWAY_RECALL and (asked.project or (state and state.is_summary)):
+        state = await sync_to_async(with_passages)(asked, state, call.owner_id)
     return await forwarded(request, asked, state, call, held, asked.protocol)
 
 

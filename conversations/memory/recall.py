@@ -20,11 +20,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
+from compression.core.plan.policy import Policy
 from compression.core.recall import recall
 from compression.core.recall.ranking import rarity
 from compression.core.recall.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
-from compression.core.values import Turn
+from compression.core.values import Turn, Window
 from conversations.access import IN_PROJECT, takes_part
 from conversations.context import prompt, transcript
 from conversations.context.head import Head
@@ -206,29 +207,40 @@ def room_for(loaded: Loaded) -> Room:
     head = loaded.head
     is_ours = head.kind != Conversation.Kind.GATEWAY  # a call of the gateway has its own: `gateway.passages`
     nowhere = head.compressed_at is None and head.recalls_in is None
-    if not is_ours or nowhere or head.window is None or not policy_of(head).recall:
+    policy = project_policy(head)
+    if not is_ours or nowhere or head.window is None or not policy.recall:
         return Room(0, 0)
     usage = loaded.usage(system_tokens=prompt.system_tokens(head))
     assert usage is not None
     room = int((head.window.budget - (usage.total - usage.recalled) - 1) / head.window.correction)
-    policy = policy_of(head)
-    own = policy.recall_budget(head.window, covered=head.covered_tokens, summaries=head.compressed_tokens)
+    covered, summaries = head.covered_tokens, head.compressed_tokens
+    own = policy_of(head).recall_budget(head.window, covered=covered, summaries=summaries)
     own = max(0, min(own, room))
-    return room_beside(head, usage.total - usage.recalled, own=own)
+    is_alone = head.recalls_in is None
+    return Room(own, own) if is_alone else room_beside(policy, head.window, usage.total - usage.recalled, own=own)
 
 
-def room_beside(head: Head, rest: int, *, own: int) -> Room:
-    """The room for passages beside the `rest` of a request, in the model's tokens; `own` is this conversation's part.
+def project_policy(head: Head) -> Policy:
+    """The policy by which passages of a project are recalled.
 
-    What other conversations say never makes this one compact: they have the room below the threshold.
+    Agents and their executors recall nothing of their own history, which their tools search. Those tools find nothing
+    of the project's other conversations, so these are recalled, unless the person switched recall off.
     """
-    assert head.window is not None
-    if head.recalls_in is None:
-        return Room(own, own)
     policy = policy_of(head)
-    full = min(policy.full_at * policy.bounded(head.window).size, head.window.budget)
-    spare = int((full - rest - 1) / head.window.correction)
-    return Room(max(own, min(policy.recall_budget(head.window, shares=SHARES_IN_A_PROJECT), spare)), own)
+    has_tools = head.kind in (Conversation.Kind.AGENT, Conversation.Kind.EXECUTOR)
+    is_usual = "recall" not in head.policy and "preset" not in head.policy
+    return replace(policy, recall=True) if has_tools and head.recalls_in and is_usual else policy
+
+
+def room_beside(policy: Policy, window: Window, rest: int, *, own: int) -> Room:
+    """The room for passages of a project beside the `rest` of a request, in the model's tokens.
+
+    `own` is the part of passages of the conversation itself. What other conversations say never makes this one compact:
+    they have the room below the threshold.
+    """
+    full = min(policy.full_at * policy.bounded(window).size, window.budget)
+    spare = int((full - rest - 1) / window.correction)
+    return Room(max(own, min(policy.recall_budget(window, shares=SHARES_IN_A_PROJECT), spare)), own)
 
 
 def noted(found: Recalled) -> dict[str, Any]:
@@ -253,12 +265,17 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
     return next(iter(all_put_together(conversation_id, [note])), None)
 
 
-def all_put_together(conversation_id: UUID, notes: Sequence[dict[str, Any]]) -> tuple[Recalled, ...]:
-    """The passages of several stored references, by one query; () if one of the messages is gone."""
+def all_put_together(
+    conversation_id: UUID, notes: Sequence[dict[str, Any]], elsewhere: Q | None = None
+) -> tuple[Recalled, ...]:
+    """The passages of several stored references, by one query; () if one of the messages is gone.
+
+    Those of other conversations are looked for among the messages `elsewhere`; None: those that the owner may read.
+    """
     ids = {id for note in notes for id, *_ in note["quotes"]}
     readable = Q(conversation_id=conversation_id)
     if any(len(quote) > REFERENCE for note in notes for quote in note["quotes"]):
-        readable |= _readable_with(conversation_id)
+        readable |= elsewhere if elsewhere is not None else _readable_with(conversation_id)
     rows = Message.objects.filter(readable, pk__in=ids)
     found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)} if ids else {}
     if set(found) != ids:
@@ -277,10 +294,13 @@ def _readable_with(conversation_id: UUID) -> Q:
     """Messages that a conversation's owner may read as passages: their own, and those of its project, while shared."""
     here = Conversation.objects.filter(pk=conversation_id)
     own = Q(conversation__owner__in=here.values("owner_id"))
-    if not settings.SHARED_PROJECTS:
-        return own
     project = here.filter(takes_part()).values("project_id")
-    return own | Q(conversation__in=_sharing(Q(project__in=project)).values("pk"))
+    return own | shared_in(Q(project__in=project)) if settings.SHARED_PROJECTS else own
+
+
+def shared_in(which: Q) -> Q:
+    """The messages of those conversations among these whose passages other conversations of their project get."""
+    return Q(conversation__in=_sharing(which).values("pk"))
 
 
 def _sharing(which: Q) -> QuerySet[Conversation]:

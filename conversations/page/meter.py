@@ -25,7 +25,7 @@ from conversations.llm import tools
 from conversations.llm.profiles import summariser_of
 from conversations.llm.windows import window_words
 from conversations.memory import recall
-from conversations.memory.recall import Past
+from conversations.memory.recall import Past, Room
 from conversations.models import Conversation
 from conversations.requests import usage
 from conversations.runtime.amounts import amount
@@ -169,7 +169,7 @@ def meter(conversation: Conversation) -> Meter | None:
         lowered=window_words.lowered(conversation.model),
         breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
         after=_after(conversation, loaded, policy, checkpoints),
-        budgets=_budgets(loaded.head, policy, used),
+        budgets=_budgets(loaded.head, recall.project_policy(loaded.head), used),
     )
 
 
@@ -224,7 +224,9 @@ def _after(
     head, window = loaded.head, transcript.window
     past = Past(conversation.pk, outlook.cut, outlook.verbatim, head.recalls_in, head.owner_id)
     rest = window.corrected(outlook.system + outlook.summaries + outlook.live)
-    room = recall.room_beside(head, rest, own=outlook.recall_budget)
+    own = outlook.recall_budget
+    beside = recall.project_policy(head)
+    room = recall.room_beside(beside, window, rest, own=own) if head.recalls_in else Room(own, own)
     recalled = recall.found_in(past, outlook.tail, room=room, catches_up=False)
     tokens = {
         "system": outlook.system,

@@ -11,6 +11,7 @@ import pytest
 
 from conversations.gateway.anthropic.upstream import with_tokens
 from tests.gateway.caller import Caller
+from tests.gateway.test_projects import HEADER, project_of, question, says
 from tests.llm_messages import SIGNATURE
 
 EPHEMERAL = {"type": "ephemeral"}
@@ -133,3 +134,23 @@ def test_an_answer_has_the_tokens_that_the_caller_sent() -> None:
         json.loads(with_tokens(json.dumps({"message": {"usage": usage}}), 100))["message"]["usage"]["input_tokens"] == 0
     )
     assert with_tokens("no JSON", 5) == "no JSON" and with_tokens("[1]", 5) == "[1]"
+
+
+def test_claude_gets_passages_of_a_project_as_messages(claude: Caller) -> None:
+    project = project_of(claude)
+    text = says(claude, project)
+    asked = question(claude)["content"]
+    said: list[dict[str, Any]] = [{"role": "user", "content": asked}]
+    ask(claude, said, extra_headers={HEADER: project})
+    body = claude.served.llm.chats[-1].body
+    assert text in json.dumps(body["messages"][0]["content"][0], ensure_ascii=False)
+    assert body["messages"][0]["content"][-1]["text"] == asked
+    assert body["tools"] == [READ, BASH, SEARCH]
+    said += [{"role": "assistant", "content": "5433."}, {"role": "user", "content": "And who maintains it?"}]
+    ask(claude, said, extra_headers={HEADER: project})
+    later = claude.served.llm.chats[-1].body
+    assert unmarked(later["messages"][0]) == unmarked(body["messages"][0])
+
+
+def unmarked(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in block.items() if name != "cache_control"} for block in message["content"]]

@@ -468,3 +468,20 @@ def test_the_meter_has_a_part_of_its_own_for_the_projects_instructions(
     assert label == "Instructions of the project" and 100 < tokens["project"] < 400
     assert tokens["system"] == alone.parts[0].tokens
     assert sum(tokens.values()) == shown.used
+
+
+@pytest.mark.parametrize(
+    ("shares", "policy", "has_them"),
+    [(True, {}, True), (False, {}, False), (True, {"recall": False}, False), (True, {"preset": "economy"}, False)],
+)
+def test_an_agent_and_its_executors_have_passages_of_the_project(
+    user: User, profile: ModelProfile, project: Project, shares: bool, policy: dict[str, object], has_them: bool
+) -> None:
+    talk(user, project, PORT)
+    more = {"owner": user, "model": profile, "policy": policy}
+    agent = Conversation.objects.create(project=project, kind="agent", shares_memory=shares, **more)
+    own = Conversation.objects.create(parent=agent, kind="executor", owner=user, model=profile)
+    for row in (agent, own):
+        row.messages.create(role="user", content="Find the port of the billing service.", created_at=START)
+        recalled = recall.load_for_request(row.pk).recalled
+        assert bool(recalled and PORT in str(recalled.message["content"])) is has_them, row.kind
