@@ -7,19 +7,18 @@ from itertools import chain
 
 from compression.core.caching import cached_texts
 from compression.core.ledger import english
-from compression.core.ledger.others import CHINESE, GERMAN, JAPANESE, RUSSIAN
 from compression.core.ledger.own_words import Sentence, own_sentences, statements
-from compression.core.ledger.patterns import Language
-from compression.core.ledger.romance import FRENCH, ITALIAN, PORTUGUESE, SPANISH
+from compression.core.ledger.patterns import language
 from compression.core.ledger.topics import topic_of
 from compression.core.ledger.values import MAX_ENTRIES, DetectedEntry, Kind
 
 _SCRIPTS = (
-    (re.compile("[\u3040-\u30ff]"), (JAPANESE,)),
-    (re.compile("[\u4e00-\u9fff]"), (CHINESE, JAPANESE)),
-    (re.compile("[\u0400-\u04ff]"), (RUSSIAN,)),
+    (re.compile("[\u3040-\u30ff]"), ("japanese",)),
+    (re.compile("[\u4e00-\u9fff]"), ("chinese", "japanese")),
+    (re.compile("[\u0400-\u04ff]"), ("russian",)),
 )
-_LATIN = (GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE)
+_LATIN = ("german", "french", "spanish", "italian", "portuguese")
+"""The tables of the languages in Latin letters; English has code of its own (`english`)."""
 _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 
 
@@ -43,21 +42,19 @@ def entry_of(text: str) -> DetectedEntry:
 
 def _entry(sentence: Sentence) -> DetectedEntry | None:
     masked = sentence.masked.replace("’", "'")
-    languages = _languages(masked)
-    if languages is _LATIN and english.is_sure_order(masked):
+    names = _languages(masked)
+    is_latin, is_question = names is _LATIN, bool(_QUESTION.search(masked))
+    languages = [] if is_question else [language(name) for name in names]
+    if (is_latin and english.is_sure_order(masked)) or any(one.is_sure_order(masked) for one in languages):
         return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic_of(masked))
-    is_question = bool(_QUESTION.search(masked))
-    if not is_question and any(language.is_sure_order(masked) for language in languages):
-        return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic_of(masked))
-    kind = english.kind_of(masked) if languages is _LATIN else ""
-    if not kind and not is_question:
-        kind = next(filter(None, (language.kind_of(masked) for language in languages)), "")
+    kind = english.kind_of(masked) if is_latin else ""
+    kind = kind or next(filter(None, (one.kind_of(masked) for one in languages)), "")
     return DetectedEntry(_KINDS[kind], sentence.text, False, topic_of(masked)) if kind else None
 
 
-def _languages(sentence: str) -> tuple[Language, ...]:
-    """The languages that are written in the sentence's script."""
-    return next((languages for script, languages in _SCRIPTS if script.search(sentence)), _LATIN)
+def _languages(sentence: str) -> tuple[str, ...]:
+    """The names of the languages that are written in the sentence's script."""
+    return next((names for script, names in _SCRIPTS if script.search(sentence)), _LATIN)
 
 
 _KINDS: dict[str, Kind] = {kind: kind for kind in ("rule", "preference", "decision", "correction")}

@@ -1,11 +1,26 @@
-"""The patterns of one language, each compiled when it is first used: most processes never read a sentence."""
+"""The patterns of one language, each compiled when it is first used: most processes never read a sentence.
+
+Each table in `languages/` has the expressions of a language, for people who know it and no Python. `{name}` in an
+expression stands for the expression of that name in the table, `{tail}` for the rest of the sentence.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
+import tomllib
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
 
 from compression.core.ledger.addressee import TECHNICAL
+
+TABLES = Path(__file__).parent / "languages"
+TAIL = "[^.!?]*"
+PATTERNS = ("addressed", "anybody", "preference", "decision", "correction", "refuses")
+"""The expressions of a table, beside its `orders`, that sentences are compared with. The others are parts of them."""
+
+_NAME = re.compile(r"{([a-z]+)}")
+_INDENTED = re.compile(r"(?:^|\n) *")
 
 
 class Pattern:
@@ -68,3 +83,23 @@ class Language:
         if self._anybody.search(sentence):
             return False
         return bool(self._addressed.search(sentence) or TECHNICAL.search(sentence))
+
+
+@cache
+def language(name: str) -> Language:
+    """The language of the table with this name."""
+    table = tomllib.loads((TABLES / f"{name}.toml").read_text(encoding="utf-8"))
+    parts = {"tail": TAIL}
+
+    def whole(expression: str) -> str:
+        return _NAME.sub(lambda found: parts[found[1]], _INDENTED.sub("", expression))
+
+    patterns: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, list):
+            patterns[key] = tuple(map(whole, value))
+        elif key in PATTERNS:
+            patterns[key] = whole(value)
+        else:
+            parts[key] = whole(value)
+    return Language(**patterns)
