@@ -180,7 +180,8 @@ def _recalled(
     if question is None:
         return None, True
     before = live[: live.index(question)][-RECENT_MESSAGES:]
-    weights = recall.query_of(question.content, (turn.content for turn in before))
+    texts = [turn.content for turn in before]
+    weights = recall.query_of(question.content, texts)
     messages, counts, is_whole = _proposed(past, list(weights), catches_up)
     among = max((one.number or 0 for one in messages), default=0) + len(live)
     if past.project:
@@ -197,6 +198,7 @@ def _recalled(
         quoted=quoted,
         own_budget=room.own,
         least=LEAST_IN_A_PROJECT if past.project else recall.MIN_SCORE_SHARE,
+        language=recall.language_of(question.content, texts),
     )
     found = recall.recalled(question.id, quotes, count_tokens)
     return found if found and found.tokens <= room.total else None, is_whole

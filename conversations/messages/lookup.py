@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 
 from compression.core.recall.ranking import bm25, occurrences, rarity
 from compression.core.text.index_terms import folded, index_terms, says_little
+from compression.core.text.language import likely_language
 from conversations.memory import message_index
 from conversations.messages.search_terms import terms_of
 from conversations.models import Message, ToolCall
@@ -39,17 +40,18 @@ class Query:
     literal: tuple[str, ...]
     last: str = ""
     """The term of the last word, which may be unfinished."""
+    language: str = ""
 
 
 def parsed(query: str) -> Query:
     """Parse a query into terms and literal texts; phrases in quotes and words with signs in them are literal."""
-    parts = terms_of(query)
-    found = dict.fromkeys(term for part in parts for term in index_terms(part))
-    telling = [term for term in found if not says_little(term)] or list(found)
+    parts, language = terms_of(query), likely_language(query)
+    found = dict.fromkeys(term for part in parts for term in index_terms(part, language))
+    telling = [term for term in found if not says_little(term, language)] or list(found)
     longest = set(sorted(telling, key=len, reverse=True)[:MAX_TERMS])
     literal = tuple(folded(part) for part in parts if not _PLAIN.match(part))
-    words = index_terms(parts[-1]) if parts and _PLAIN.match(parts[-1]) else []
-    return Query(tuple(term for term in telling if term in longest), literal, words[-1] if words else "")
+    words = index_terms(parts[-1], "") if parts and _PLAIN.match(parts[-1]) else []
+    return Query(tuple(term for term in telling if term in longest), literal, words[-1] if words else "", language)
 
 
 def best(
@@ -98,7 +100,7 @@ def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *,
     scores: dict[UUID, float] = {}
     for row in rows:
         text = texts[row.pk]
-        counts = {term: len(occurrences(text, term)) for term in asked.terms}
+        counts = {term: len(occurrences(text, term, language=asked.language)) for term in asked.terms}
         if not any(counts.values()):
             counts = _by_reading(text, asked)
         scores[row.pk] = round(bm25(counts, weights, length=lengths[row.pk], usual=usual), 6)

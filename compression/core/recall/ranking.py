@@ -26,8 +26,8 @@ def rarity(with_it: int, among: int) -> float:
     return log(1 + (max(among, with_it) - with_it + 0.5) / (with_it + 0.5))
 
 
-def occurrences(text: str, term: str, most: int = MAX_COUNTED) -> list[int]:
-    """The first places of a term in a folded text."""
+def occurrences(text: str, term: str, most: int = MAX_COUNTED, language: str = "") -> list[int]:
+    """The first places of a term in a folded text, by the stems of a language ("": English)."""
     if is_unspaced(term):
         return _all(text, term, lambda at: True, most)
     # A stem may end otherwise than the word: "study" is "studi", "making" is "mak".
@@ -37,7 +37,7 @@ def occurrences(text: str, term: str, most: int = MAX_COUNTED) -> list[int]:
         if at and text[at - 1].isalnum():
             return False
         end = _END.search(text, at)
-        return term in terms_of_word(text[at : end.start() if end else len(text)])
+        return term in terms_of_word(text[at : end.start() if end else len(text)], language)
 
     return _all(text, probe, is_word, most)
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from compression.core.recall.ranking import bm25, occurrences, rarity
-from compression.core.text.index_terms import folded, index_terms, says_little
+from compression.core.text.index_terms import folded, index_terms, says_little, words_of
+from compression.core.text.language import likely_language
 from compression.core.text.quoting import marked
 from compression.core.text.sentences import one_line
 from compression.core.text.statements import message_speaker
@@ -148,17 +149,27 @@ def query_of(question: str, recent: Iterable[str]) -> dict[str, float]:
     asked = question
     if len(question) > READ_FROM_START + READ_TO_END:
         asked = f"{question[:READ_FROM_START]}\n{question[-READ_TO_END:]}"
-    found = index_terms(asked)
-    telling = [term for term in found if not says_little(term)]
-    around = {term for text in recent for term in _marked(text[:READ_FROM_START])}
+    recent = [text[:READ_FROM_START] for text in recent]
+    language = language_of(asked, recent)
+    found = dict.fromkeys(words_of(asked, language))
+    telling = [terms for terms in found if not any(says_little(term, language) for term in terms)]
+    around = {term for text in recent for term in _marked(text)}
     own = _marked(asked)
-    weights = {term: SHARED_WEIGHT if term in around and term in own else 1.0 for term in telling or found}
+    weights: dict[str, float] = {}
+    for terms in telling or found:  # a word with two stems counts once
+        for term in terms:
+            weights[term] = (SHARED_WEIGHT if term in around and term in own else 1.0) / len(terms)
     if len(telling) < TELLING_TERMS:
-        carried = {term for term in around if len(term) >= MIN_CARRIED_CHARS and not says_little(term)}
+        carried = {term for term in around if len(term) >= MIN_CARRIED_CHARS and not says_little(term, language)}
         weights |= dict.fromkeys(sorted(carried - set(weights)), CARRIED_WEIGHT)
     first = {term: place for place, term in enumerate(weights)}
     order = sorted(weights, key=lambda term: (-weights[term], term not in own, -min(len(term), 8), first[term]))
     return {term: weights[term] for term in order[:MAX_QUERY_TERMS]}
+
+
+def language_of(question: str, recent: Sequence[str]) -> str:
+    """The language that a question's words are compared in: its own if it shows, else that of the texts before it."""
+    return likely_language(question) or next(filter(None, map(likely_language, reversed(recent))), "")
 
 
 def chosen(
@@ -172,15 +183,17 @@ def chosen(
     quoted: Sequence[Quote] = (),
     own_budget: int | None = None,
     least: float = MIN_SCORE_SHARE,
+    language: str = "",
 ) -> tuple[Quote, ...]:
     """The passages that answer the query best and fit `budget` tokens together, in the order in which they were said.
 
     Those of this conversation take at most `own_budget` tokens, those of others the rest (None: no limit). None of
     them overlaps a passage that is `quoted` already, or scores below `least` of the best. `counts` is the number of
     messages with each term, `among` that of all messages. A passage without a term of the query is taken only beside
-    one that has it; terms of most messages do not count.
+    one that has it; terms of most messages do not count. Words are compared by the stems of `language`.
     """
-    ranked = ranked_passages(messages, weights, counts=counts, among=among, length=passage_chars(budget))
+    length = passage_chars(budget)
+    ranked = ranked_passages(messages, weights, counts=counts, among=among, length=length, language=language)
     best = ranked[0][0] if ranked else 0.0
     taken: list[Quote] = []
     seen: set[str] = set()
@@ -209,12 +222,18 @@ def chosen(
 
 
 def ranked_passages(
-    messages: Sequence[PastMessage], weights: Mapping[str, float], *, counts: Mapping[str, int], among: int, length: int
+    messages: Sequence[PastMessage],
+    weights: Mapping[str, float],
+    *,
+    counts: Mapping[str, int],
+    among: int,
+    length: int,
+    language: str = "",
 ) -> list[tuple[float, Quote]]:
     """(score, passage) of all passages of the messages, about `length` characters each; the best first."""
     ordered = sorted(messages, key=lambda one: (one.conversation_id, one.created_at, one.id))
     room = MAX_READ_CHARS // max(len(ordered), 1)
-    found = [piece for one in ordered for piece in passages(one, weights, room, length)]
+    found = [piece for one in ordered for piece in passages(one, weights, room, length, language)]
     importance = {
         term: weight * rarity(counts.get(term, 0), among)
         for term, weight in weights.items()
@@ -249,14 +268,16 @@ def passage_chars(budget: int) -> int:
     return min(max(budget * CHARS_PER_TOKEN // MANY_PASSAGES, MIN_PASSAGE_CHARS), MAX_PASSAGE_CHARS)
 
 
-def passages(source: PastMessage, terms: Iterable[str], room: int, length: int) -> list[tuple[Quote, Counts]]:
+def passages(
+    source: PastMessage, terms: Iterable[str], room: int, length: int, language: str = ""
+) -> list[tuple[Quote, Counts]]:
     """The passages of a message, about `length` characters each, with the occurrences of the terms in each.
 
     The message is cut at paragraphs, lines, sentences or blanks. If it is longer than MAX_WHOLE_CHARS, only the
     surroundings of the terms in its first `room` characters are passages.
     """
     text = folded(source.content[: max(room, MAX_WHOLE_CHARS)])
-    places = {term: at for term in terms if (at := occurrences(text, term, most=MAX_OCCURRENCES))}
+    places = {term: at for term in terms if (at := occurrences(text, term, MAX_OCCURRENCES, language))}
     whole = len(source.content) <= MAX_WHOLE_CHARS
     quotes = _cut(source, 0, len(source.content), length) if whole else _around(source, places, len(text), length)
     return [(quote, _counts(quote, places)) for quote in quotes]

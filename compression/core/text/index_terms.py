@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 
 from compression.core.caching import cached_words
-from compression.core.text.stemming import stem
+from compression.core.text.language import common_words, likely_language
+from compression.core.text.stemming import LANGUAGES, stem, stem_in
 from compression.core.text.stopwords import ENGLISH
 
-VERSION = 1
+VERSION = 2
 """The version of these rules: an index of another version is made anew."""
 MAX_TERM_CHARS = 40
 MAX_TERMS = 20_000
@@ -34,31 +36,38 @@ def folded(text: str) -> str:
     return text.translate(_plain_letters()).lower()
 
 
-def index_terms(text: str) -> list[str]:
+def index_terms(text: str, language: str | None = None) -> list[str]:
     """The different terms of a text in order: stems, numbers, and pairs of characters where no spaces separate words.
 
-    A term has only letters, marks and digits; of a longer one the first MAX_TERM_CHARS count.
+    A text in one of `stemming.LANGUAGES` has the stems of that language too; None: the likely one. A term has only
+    letters, marks and digits; of a longer one the first MAX_TERM_CHARS count.
     """
     found: dict[str, None] = {}
-    for word in _WORD.finditer(folded(text)):
-        for term in terms_of_word(word[1]):
-            found[term] = None
+    for terms in words_of(text, likely_language(text) if language is None else language):
+        found |= dict.fromkeys(terms)
         if len(found) >= MAX_TERMS:
             break
     return list(found)[:MAX_TERMS]
 
 
+def words_of(text: str, language: str) -> Iterator[tuple[str, ...]]:
+    """The terms of each word of a text in a language ("": not known), in order."""
+    return (terms_of_word(word[1], language) for word in _WORD.finditer(folded(text)))
+
+
 @cached_words(entries=32_768, chars=40)
-def terms_of_word(word: str) -> tuple[str, ...]:
-    """The terms of a folded run of letters and digits."""
+def terms_of_word(word: str, language: str = "") -> tuple[str, ...]:
+    """The terms of a folded run of letters and digits, in a text of a language ("": not known)."""
     if not _IS_UNSPACED.search(word):
-        return (stem(word)[:MAX_TERM_CHARS],)
+        usual = stem(word)[:MAX_TERM_CHARS]
+        own = stem_in(word, language)[:MAX_TERM_CHARS] if language in LANGUAGES and word.isalpha() else usual
+        return (usual,) if own == usual else (usual, own)
     return tuple(term for run in _RUN.findall(word) for term in _of_run(run))
 
 
-def says_little(term: str) -> bool:
-    """Whether the term is the stem of an English stop word."""
-    return term in _stop_stems()
+def says_little(term: str, language: str = "") -> bool:
+    """Whether the term is the stem of an English stop word, or of one of the most common words of the language."""
+    return term in _stop_stems("") or (language in LANGUAGES and term in _stop_stems(language))
 
 
 def is_unspaced(term: str) -> bool:
@@ -73,15 +82,20 @@ def _of_run(run: str) -> tuple[str, ...]:
 
 
 @cache
-def _stop_stems() -> frozenset[str]:
-    return frozenset(term for word in ENGLISH | {"tell", "told", "remind", "remember"} for term in index_terms(word))
+def _stop_stems(language: str) -> frozenset[str]:
+    usual = ENGLISH | {"tell", "told", "remind", "remember"}
+    words = common_words(language) if language else usual
+    return frozenset(term for word in words for terms in words_of(word, language) for term in terms)
 
 
 @cache
 def _plain_letters() -> dict[int, str]:
-    """The small letters without accents of scripts with cases, where each is one character."""
+    """The small letters without accents of scripts with cases, where each is one character.
+
+    The Russian й is a letter, not an и with an accent: endings begin with it.
+    """
     plain: dict[int, str] = {}
-    for code in (code for codes in _ACCENTED for code in codes):
+    for code in (code for codes in _ACCENTED for code in codes if chr(code) not in "йЙ"):
         bare = "".join(one for one in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(one))
         if len(bare.lower()) == 1:
             plain[code] = bare.lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 
 from compression.core.text.stopwords import words
 
@@ -30,7 +31,38 @@ COMMON = {
     "Polish": words("i w nie na jest się że z do to jak ale o co po od są dla tak już był przez"),
 }
 
+ASKED = {
+    "English": words("a an as no be if or at by so all he she his her what when where who "
+                     "why how did does do i my me we our about there has had can could"),
+    "German": words("was wann wo wer wie warum wieso welche welcher welches welchen welchem hat haben hast habe hatte "
+                    "war waren um nach alle aus dass oder wenn nur noch uhr bei mein meine "
+                    "meinen wir unser uns mir mich dir im am zum zur vom des kann wurde als"),
+    "French": words("quel quelle quels quelles quand où qui quoi comment pourquoi combien est-ce mon ma mes notre nos "
+                    "je j'ai à au fait faire sont se si a ai ont été avait chez l'on aux ces cette"),
+    "Spanish": words("qué cuál cuáles cuándo dónde quién cómo cuánto cuántos mi mis nuestro nuestra tengo tiene ha he "
+                     "hay fue era sobre cuando esta este"),
+    "Italian": words("quale quali quando dove chi cosa come perché quanto quanti mio mia miei nostro nostra ho ha hai "
+                     "i con fino si fa era stato al alla dal dalla nella sul questo questa"),
+    "Portuguese": words("qual quais quando onde quem como quanto quantos meu minha nosso nossa tenho tem há ao à às "
+                        "nos nas pelo pela isso esta este eu você"),
+    "Dutch": words("wat wanneer waar wie waarom hoe welke mijn onze heeft heb had hebben was waren bij ik we wij kan"),
+    "Polish": words("co kiedy gdzie kto jak dlaczego który która które ile mój moja nasz jest był była mam masz czy"),
+}  # fmt: skip
+"""The words by which a short text, as a question is, shows its language, beside COMMON."""
+LETTERS = {
+    "German": "äöüß",
+    "French": "èêëîïûœù",
+    "Spanish": "ñ¿¡",
+    "Italian": "ìò",
+    "Portuguese": "ãõ",
+    "Polish": "ąęłńśźż",
+}
+"""The letters that a language alone has of those in COMMON, or nearly so: each counts as a common word."""
+SHORT_CHARS = 600
+"""Only this many characters of a text are read for its likely language."""
+
 _WORD = re.compile(r"[^\W\d_]+")
+_CYRILLIC = re.compile("[\u0400-\u04ff]{3}")
 _ALIKE = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 
 
@@ -45,6 +77,35 @@ def language(text: str) -> str | None:
     if count < DOMINANT_SHARE * letters:
         return None
     return _by_words(sample) if script == "LATIN" else script
+
+
+def likely_language(text: str) -> str:
+    """The language that most common words and letters of a text's beginning are of; "" if in doubt.
+
+    Cyrillic is "Russian".
+    """
+    sample = text[:SHORT_CHARS].lower()
+    if _CYRILLIC.search(sample):
+        return "Russian"
+    counts = Counter(name for word in _WORD.findall(sample) for name in _by_word().get(word, ()))
+    counts.update({name: sum(map(sample.count, letters)) for name, letters in LETTERS.items()})
+    (first, most), (_, second) = (counts.most_common(2) + [("", 0)] * 2)[:2]
+    return first if most > second else ""
+
+
+def common_words(language: str) -> frozenset[str]:
+    """The most common words of a language, those of questions included."""
+    return COMMON.get(language, frozenset()) | ASKED.get(language, frozenset())
+
+
+@cache
+def _by_word() -> dict[str, tuple[str, ...]]:
+    """The languages of each common word."""
+    found: dict[str, list[str]] = {}
+    for name in COMMON:
+        for word in common_words(name):
+            found.setdefault(word, []).append(name)
+    return {word: tuple(names) for word, names in found.items()}
 
 
 def differs(summary: str, source: str) -> str | None:

@@ -1,6 +1,10 @@
-"""Reduces English words to stems: "volunteer", "volunteered" and "volunteering" have the same one."""
+"""Reduces words to stems: "volunteer", "volunteered" and "volunteering" have the same one."""
 
 from __future__ import annotations
+
+from threading import Lock
+
+import Stemmer
 
 from compression.core.caching import cached_words
 
@@ -15,6 +19,10 @@ _REPLACED = {
     "ied": "y",
 }
 _REMOVED = ("ingly", "edly", "ments", "ment", "ness", "ings", "ing", "ers", "ed", "es", "er", "ly", "'s", "s")
+LANGUAGES = ("German", "French", "Spanish", "Italian", "Portuguese", "Russian", "Dutch", "Polish")
+"""The languages with stems of their own, by the algorithms of snowballstem.org. English has ours."""
+_SNOWBALL = {name: Stemmer.Stemmer(name.lower()) for name in LANGUAGES}
+_lock = Lock()  # a stemmer serves one thread at a time
 _ENDINGS = (*_REPLACED.items(), *((ending, "") for ending in _REMOVED))
 
 
@@ -28,6 +36,14 @@ def stem(word: str) -> str:
         if text.endswith(ending) and len(text) - len(ending) >= 3 and not text.endswith("ss"):
             return _settled(text[: len(text) - len(ending)] + instead)
     return _settled(text)
+
+
+@cached_words(entries=32_768, chars=40)
+def stem_in(word: str, language: str) -> str:
+    """The stem of a word of one of LANGUAGES: in lower case, cut to 40 characters."""
+    with _lock:
+        found: str = _SNOWBALL[language].stemWord(word.lower()[:_MAX_WORD_CHARS])
+    return found
 
 
 def _settled(root: str) -> str:
