@@ -49,6 +49,7 @@ from conversations.models import (
     Paste,
     Preference,
     Project,
+    ProjectMember,
     QueuedMessage,
     SavedPrompt,
     ToolCall,
@@ -109,6 +110,7 @@ def people(user: User, conversation: Conversation) -> None:
     QueuedMessage.objects.create(conversation=conversation, content="Next?", shown="Next?", pastes=[[1, 0, 4]])
     Preference.objects.create(user=user, theme="dark")
     conversation.project = Project.objects.create(owner=user, name="Ports", instructions="Times are UTC.")
+    ProjectMember.objects.create(project=conversation.project, user=user)
     conversation.save(update_fields=["project"])
     Link.objects.create(conversation=conversation, since=START, up_to=START, opened=2)
     WholeReading.objects.create(
