@@ -37,6 +37,8 @@ QUESTIONS = sized(1_000, small=20)
 """The most questions that are put to a chat."""
 STRATEGIES = sized(("rolling", "continuation", "truncate"), small=())
 """Strategies that are lived beside checkpoints, in the second window of each set."""
+PRESETS = sized(("short",), small=())
+"""Presets that are lived beside the usual policy, in the second window of each set."""
 OLDEST = 4
 """Compactions after which an answer counts as old."""
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "memory.svg"
@@ -64,7 +66,9 @@ def main() -> None:
                 for line, share in lines.items():
                     curves.setdefault(name, {}).setdefault(line, []).append((window, share))
             for strategy in STRATEGIES:
-                lived(name, chats, windows[1], strategy)
+                lived(name, chats, windows[1], {"strategy": strategy})
+            for preset in PRESETS:
+                lived(name, chats, windows[1], {"preset": preset})
             for line, shares in memory_peers.lived(chats, windows).items():
                 curves.setdefault(name, {})[line] = shares
         if len(curves) > 1:
@@ -78,13 +82,15 @@ def chats_of(name: str) -> list[dict[str, Any]]:
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
-def lived(name: str, chats: list[dict[str, Any]], window: int, strategy: str = "checkpoints") -> dict[str, float]:
+def lived(
+    name: str, chats: list[dict[str, Any]], window: int, policy: dict[str, str] | None = None
+) -> dict[str, float]:
     """What is kept of chats that are lived in a window: the mean share by line of the picture; it is printed too."""
     judged: dict[bool, list[Judged]] = {True: [], False: []}
     whole: list[float] = []
     compactions = 0
     for chat in chats:
-        conversation, ends = live(chat, window, strategy)
+        conversation, ends = live(chat, window, policy or {})
         compactions += len(ends)
         words = content("\n".join(message["content"] for message in chat["messages"]))
         for question in chat["qa"][:QUESTIONS]:
@@ -97,9 +103,8 @@ def lived(name: str, chats: list[dict[str, Any]], window: int, strategy: str = "
     if not whole:
         print(f"{name}: not there")
         return {}
-    print(
-        f"{name}, window {window:,}, {strategy}, {len(chats)} chats, {len(whole)} questions, {compactions} compactions"
-    )
+    of = ", ".join((policy or {"strategy": "checkpoints"}).values())
+    print(f"{name}, window {window:,}, {of}, {len(chats)} chats, {len(whole)} questions, {compactions} compactions")
     print(f"   whole history       {statistics.mean(whole):.3f}")
     for recalls, rows in judged.items():
         tokens = statistics.mean(row.tokens for row in rows)
@@ -136,7 +141,7 @@ def age_of(question: dict[str, Any], chat: dict[str, Any], ends: list[int]) -> i
     return min(sum(end >= places[0] for end in ends), OLDEST)
 
 
-def live(chat: dict[str, Any], window: int, strategy: str) -> tuple[Any, list[int]]:
+def live(chat: dict[str, Any], window: int, policy: dict[str, str]) -> tuple[Any, list[int]]:
     """The conversation after all of its messages, and the place of the last message that each compaction covered."""
     from compression.models import Compaction
     from conversations.compaction import trigger
@@ -145,8 +150,8 @@ def live(chat: dict[str, Any], window: int, strategy: str) -> tuple[Any, list[in
     from conversations.models import Conversation, Message, ModelProfile
 
     ModelProfile.objects.update(window=window, token_correction=1.0)
-    policy = {"summariser": "extractive", "cooldown": 0, "ahead": False, "strategy": strategy}
-    conversation = Conversation.objects.create(owner_id=1, model_id=1, policy=policy)
+    usual = {"summariser": "extractive", "cooldown": 0, "ahead": False}
+    conversation = Conversation.objects.create(owner_id=1, model_id=1, policy=usual | policy)
     latest = datetime.min
     for number, message in enumerate(chat["messages"]):
         said = datetime.fromisoformat(message["created_at"])

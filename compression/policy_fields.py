@@ -48,6 +48,7 @@ FIELDS = (
             "chat": "Chat: by the window alone",
             "planner": "Planner: history of 2,500 tokens",
             "economy": "Economy: by the model's prices",
+            "short": "Short: requests of about 7,000 tokens",
             "executor": "Executor: history of 600 tokens",
         },
     ),

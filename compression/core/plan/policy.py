@@ -74,6 +74,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "cooldown": 0,
     },
     "economy": {"recall": False, "threshold": 0.95, "target_ratio": 0.4, "summary_request": "conversation"},
+    "short": {
+        "max_live_tokens": 6_800,
+        "threshold": 0.7,
+        "target_ratio": 0.15,
+        "summary_share": 0.4,
+        "recall_share": 0.3,
+    },
     "executor": {
         "recall": False,
         "history_tokens": 600,
@@ -90,8 +97,11 @@ A flow with its own budget is checked before each of its requests, which follow 
 a minimum number of messages would let it exceed the budget; both are off. Nothing is
 recalled for it: it has tools to search its history.
 
-`economy` is no flow: `max_live_tokens` come from the model's prices (`core.plan.economy`), few compactions are wide
-apart, and passages, which no cache has, are not recalled.
+`short` is no flow: requests stay at about 7,000 tokens in any window, most of them summaries and recalled passages,
+which keep more of the past a token than the latest messages do.
+
+`economy` is no flow either: `max_live_tokens` come from the model's prices (`core.plan.economy`), few compactions are
+wide apart, and passages, which no cache has, are not recalled.
 """
 
 

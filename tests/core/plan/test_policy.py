@@ -101,3 +101,13 @@ def test_the_tokens_that_it_says_it_is_due_at_are_those_that_make_it_due(preset:
 def test_a_compaction_comes_out_below_the_threshold(threshold: float) -> None:
     policy = Policy(threshold=threshold)
     assert policy.target(WINDOW) == pytest.approx(min(0.5, threshold - 0.1) * WINDOW.size)
+
+
+@pytest.mark.parametrize("size", [16_384, 65_536, 200_000])
+def test_short_requests_are_compacted_alike_in_every_window(size: int) -> None:
+    short, window = Policy(**PRESETS["short"]), Window(size, 1_000)
+    assert short.bounded(window).size == 6_800
+    full, free = (Usage(system=0, summary=0, protected=0, live=live, window=window) for live in (4_800, 4_700))
+    assert short.is_due(full, messages=9) and not short.is_due(free, messages=9)
+    assert short.target(window) == pytest.approx(1_020)
+    assert (short.context_budget(window), short.recall_budget(window)) == (2_720, 2_040)
