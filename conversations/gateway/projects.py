@@ -19,7 +19,7 @@ def project_of(request: HttpRequest, key: ApiKey) -> Project | None:
     """The project of a call. Raises NotFound if the header names none of the key's owner."""
     named = request.headers.get(HEADER, "").strip()
     if not named:
-        return key.project
+        return key.project if key.project and projects.may_write(key.user_id, key.project) else None
     try:
         return projects.get_project(key.user, UUID(named), projects.MAY_WRITE)
     except (ValueError, Http404):

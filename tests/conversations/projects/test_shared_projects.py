@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import RequestFactory
 from django.urls import reverse
 
 from conversations import api_keys, project_files, project_members, projects
 from conversations.errors import Conflict, Invalid
+from conversations.gateway.projects import project_of
 from conversations.instructions import ledger
 from conversations.memory import message_index
 from conversations.models import ApiKey, Conversation, LedgerEntry, ModelProfile, Project
@@ -263,3 +265,19 @@ def test_a_person_who_is_deleted_takes_their_part_along(user: User, eve: User, p
     project_members.share(project, "eve", "writer")
     eve.delete()
     assert not project_members.members_of(project).exists()
+
+
+@pytest.mark.parametrize("way", ["off", "gone"])
+def test_a_key_follows_no_project_that_is_not_shared_any_more(
+    user: User, eve: User, project: Project, settings: Any, way: str
+) -> None:
+    project_members.share(project, "eve", "writer")
+    key = api_keys.create_key(eve, "k").key
+    api_keys.give_project(eve, key.pk, project)
+    key = ApiKey.objects.select_related("user", "project").get(pk=key.pk)
+    assert project_of(RequestFactory().get("/v1/models"), key) == project
+    if way == "off":
+        settings.SHARED_PROJECTS = False
+    else:
+        project_members.members_of(project).delete()
+    assert project_of(RequestFactory().get("/v1/models"), key) is None
