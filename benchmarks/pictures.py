@@ -62,7 +62,7 @@ def main() -> None:
     with (
         LlmServer() as llm,
         tempfile.TemporaryDirectory() as folder,
-        Site(Path(folder), llm_url=llm.url, window=4_000, OPENAI_MODEL="gpt-5-mini") as place,
+        Site(Path(folder), llm_url=llm.url, window=4_000, OPENAI_MODEL="gpt-5-mini", SHARED_PROJECTS="on") as place,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM.find()), args=["--no-sandbox"])
@@ -98,6 +98,7 @@ def main() -> None:
         taken(page, "diff")
         looks_back(page, llm)
         works(person, llm, place)
+        shares(page, place)
         figures(page, place)
         page.goto(f"{place.url}/settings/")
         taken(page, "settings")
@@ -199,6 +200,41 @@ def works(person: Person, llm: LlmServer, place: Site) -> None:
     person.says(JOB)
     person.is_answered("full in")
     taken(person.page, "agent")
+
+
+def shares(page: Page, place: Site) -> None:
+    """The page of a project with two chats, instructions, a file, and a person that it is shared with."""
+    make = "from django.contrib.auth.models import User; User.objects.create_user('grace')"
+    subprocess.run([sys.executable, "manage.py", "shell", "-c", make], env=place.environment, check=True)
+    page.goto(place.url)
+    page.get_by_role("button", name="New project").click()
+    page.get_by_label("Name", exact=True).fill("Alpha's migration")
+    page.get_by_label("Name", exact=True).press("Enter")
+    page.get_by_role("heading", name="Alpha's migration").wait_for()
+    project = page.url.partition("?")[0]
+    page.get_by_label("Instructions").fill("Assume that I know SQL well. Times are UTC.")
+    page.get_by_label("Instructions").blur()
+    page.get_by_label("Add a file").set_input_files(
+        {
+            "name": "runbook.md",
+            "mimeType": "text/markdown",
+            "buffer": b"# Switch\n\nStop billing, then move the port.\n",
+        }
+    )
+    page.get_by_role("button", name="Remove runbook.md").wait_for()
+    people = page.get_by_role("region", name="People")
+    people.get_by_label("Name of the person").fill("grace")
+    people.get_by_role("button", name="Share").click()
+    people.get_by_role("button", name="Remove grace").wait_for()
+    for title in ("Deploying alpha to production", "Postgres tuning notes"):
+        page.goto(place.url)
+        page.get_by_role("button", name=f"delete {title}").click()
+        page.get_by_role("button", name="Move to a project").click()
+        page.get_by_role("radio", name="Alpha's migration").check()
+        page.get_by_role("button", name="Move", exact=True).click()
+        page.get_by_role("radio", name="Alpha's migration").wait_for(state="detached")
+    page.goto(project)
+    taken(page, "project")
 
 
 def figures(page: Page, place: Site) -> None:
