@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Case, Exists, OuterRef, QuerySet, Subquery, Sum, TextField, Value, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
@@ -124,11 +125,16 @@ def head_of(conversation_id: UUID) -> Head:
     if not rows:
         raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
     head = Head(*rows[0])
-    if head.project_owner_id not in (None, head.owner_id) and not SHARED.rows(conversation=conversation_id):
-        head = head._replace(project_instructions="", recalls_in=None)
+    if head.project_owner_id not in (None, head.owner_id) and not _is_shared(conversation_id):
+        head = head._replace(project_instructions="", recalls_in=None, may_have_kept=False)
     if head.may_have_kept:
         head = head._replace(kept=KEPT.rows(conversation=conversation_id)[0][0])
     return head._replace(tools=tools_for(head)) if head.uses_tools and head.can_call else head
+
+
+def _is_shared(conversation_id: UUID) -> bool:
+    """Whether the owner of a conversation may write in the project of another person that it is in."""
+    return bool(settings.SHARED_PROJECTS and SHARED.rows(conversation=conversation_id))
 
 
 def tools_for(conversation: Head | Conversation) -> tuple[Spec, ...]:

@@ -30,7 +30,7 @@ from django.db.models import (
 from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from compression.core.tokens import count_tokens
-from conversations.access import CHATS, takes_part
+from conversations.access import CHATS
 from conversations.models import Conversation, LedgerEntry, Preference
 
 MAX_KEPT = 100
@@ -104,10 +104,10 @@ def column() -> Case:
     of_person = standing_for(OuterRef("owner_id"))
     shares = Q(parent=None, shares_memory=True) | Q(parent__shares_memory=True)
     remembers = Q(owner__preference__remembers=True) & ~Q(kind__in=("gateway", "file"))
-    is_outside = Q(project=None, parent=None) | Q(parent__isnull=False, parent__project=None)
+    is_inside = Q(project__isnull=False) | Q(parent__project__isnull=False)
     return Case(
-        When(shares & (takes_part() | takes_part("parent__")), then=_lines_of(of_project, "kept_in")),
-        When(shares & remembers & is_outside, then=_lines_of(of_person, "kept_for")),
+        When(shares & is_inside, then=_lines_of(of_project, "kept_in")),
+        When(shares & remembers, then=_lines_of(of_person, "kept_for")),
         default=None,
         output_field=TextField(),
     )

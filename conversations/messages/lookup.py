@@ -41,6 +41,7 @@ class Query:
     last: str = ""
     """The term of the last word, which may be unfinished."""
     language: str = ""
+    """The language whose stems the words are compared by; "": English."""
 
 
 def parsed(query: str) -> Query:

@@ -37,8 +37,8 @@ ASKED = {
     "German": words("was wann wo wer wie warum wieso welche welcher welches welchen welchem hat haben hast habe hatte "
                     "war waren um nach alle aus dass oder wenn nur noch uhr bei mein meine "
                     "meinen wir unser uns mir mich dir im am zum zur vom des kann wurde als"),
-    "French": words("quel quelle quels quelles quand où qui quoi comment pourquoi combien est-ce mon ma mes notre nos "
-                    "je j'ai à au fait faire sont se si a ai ont été avait chez l'on aux ces cette"),
+    "French": words("quel quelle quels quelles quand où qui quoi comment pourquoi combien mon ma mes notre nos "
+                    "je à au fait faire sont se si a ai ont été avait chez aux ces cette"),
     "Spanish": words("qué cuál cuáles cuándo dónde quién cómo cuánto cuántos mi mis nuestro nuestra tengo tiene ha he "
                      "hay fue era sobre cuando esta este"),
     "Italian": words("quale quali quando dove chi cosa come perché quanto quanti mio mia miei nostro nostra ho ha hai "

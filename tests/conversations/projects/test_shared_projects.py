@@ -92,13 +92,17 @@ def test_where_the_operator_does_not_allow_it_nobody_shares_or_reads(
     user: User, eve: User, project: Project, settings: Any, llm: LlmServer, profile: ModelProfile
 ) -> None:
     project_members.share(project, "eve", "writer")
-    talk(user, project, PORT)
+    row = talk(user, project, PORT)
+    asked(llm, row, "Always answer in French. Hello?")
+    ledger.keep(row, LedgerEntry.objects.get(conversation=row).pk, on=True)
     new = talk(eve, project, title="New")
     settings.SHARED_PROJECTS = False
     assert Pages(user).post("share_project", project.pk, username="eve", role="reader").status_code == 404
     assert "project-people" not in Pages(user).get("project", project.pk).content.decode()
     assert Pages(eve).get("project", project.pk).status_code == 404
     assert "5433" not in asked(llm, new)
+    system = llm.chats[-1].messages[0]["content"]
+    assert "Times are UTC." not in system and "French" not in system
 
 
 def test_a_reader_reads_the_chats_that_share_their_memory_and_changes_nothing(
