@@ -289,7 +289,10 @@ def test_a_compaction_that_nobody_asked_for_keeps_the_latest_messages_up_to_the_
     reserved = chat.policy.recall_budget(chat.window) + chat.policy.new_summary_tokens(chat.window)
     room = chat.policy.target(chat.window) - growth * size - reserved
     kept = total_tokens(draft.tail)
-    assert room - 200 < kept <= room
+    if room > 500:
+        assert room - 200 < kept <= room
+    else:  # a small window, whose summary is prepared ahead
+        assert len(draft.tail) == chat.policy.keep_recent
     assert draft.tail[0].role == "user"
 
 
@@ -320,7 +323,7 @@ def test_a_much_smaller_window_holds_what_a_large_one_did() -> None:
 
 
 def test_a_window_without_room_for_two_summaries_is_skipped_and_no_failure() -> None:
-    chat = Chat(window=window(600), system_tokens=200)
+    chat = Chat(Policy(summary_share=0.15), window(600), system_tokens=200)
     chat.say(20)
     chat.compact(Extractive())
     chat.say(12)

@@ -35,11 +35,11 @@ LOCAL_REPLY_TOKENS = 1_000
 """Tokens reserved for a local model's reply."""
 MIN_HISTORY_TOKENS = 200
 """The smallest budget of history: room for a summary, its frame, and a few words."""
-SUMMARY_SHARE, MIN_SUMMARIES, MAX_SUMMARIES = 0.15, 900, 16_000
+SUMMARY_SHARE, MIN_SUMMARIES, MAX_SUMMARIES = 0.3, 900, 16_000
 """All summaries together may take this share of what a request may use, and from MIN_ to MAX_SUMMARIES tokens."""
 MAX_SUMMARIES_SHARE = 0.25
 """In a window so small that MIN_SUMMARIES would be more, all summaries together may take this share."""
-RECALL_SHARE, MAX_RECALL = 0.18, 6_000
+RECALL_SHARE, MAX_RECALL = 0.25, 6_000
 """Recalled passages may take this share of what a request may use, and at most MAX_RECALL of the model's tokens."""
 MORE_RECALL = 1.5
 LEAST_RECALL = 1 / 3
@@ -143,7 +143,7 @@ class Policy:
     keep_recent: int = 4
     keep_user_tokens: int | Literal["all"] = 0
     min_messages: int = 3
-    target_ratio: float = 0.5
+    target_ratio: float = 0.4
     target_tokens: int | None = None
     max_live_tokens: int | None = None
     cooldown: int = 30

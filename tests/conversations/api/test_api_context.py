@@ -61,9 +61,9 @@ def test_page_and_api_say_after_how_many_turns_a_compaction_has_paid_for_itself(
     conversation.save()
     data, page = told()
     assert data["compacts_at"] == {"tokens": 8_000, "percent": 8.0, "reason": "live"}
-    # 3,000 tokens are condensed and 500 written; 5,000 are read anew at .9 more; each turn reads 3,000 less at .1.
-    assert data["breaks_even_turns"] == 32
-    assert "has paid for itself after about 32 turns" in " ".join(page.split())
+    # 4,000 tokens are condensed and 500 written; 4,000 are read anew at .9 more; each turn reads 4,000 less at .1.
+    assert data["breaks_even_turns"] == 24
+    assert "has paid for itself after about 24 turns" in " ".join(page.split())
 
 
 def test_the_context_of_a_compressed_conversation_names_its_checkpoints(

@@ -251,7 +251,7 @@ def put_in_force(pk: Any) -> bool:
 
 
 async def test_two_long_messages_are_enough_to_prepare(conversation: Conversation, chat: Chat) -> None:
-    await sync_to_async(fill)(conversation, 4, words=310)
+    await sync_to_async(fill)(conversation, 3, words=400)
     row = await readied(chat)
     assert row.messages_condensed == 2
     await chat.check()

@@ -299,7 +299,7 @@ async def test_messages_are_omitted_where_every_compaction_was_disturbed(
     await checked(chat)
     assert await actions() == [("truncate", "succeeded")]
     row = await Compaction.objects.aget(trigger=EMERGENCY)
-    assert row.steps[-1]["action"] == "50 messages left out, but for a note of their facts"
+    assert row.steps[-1]["action"] == "56 messages left out, but for a note of their facts"
     assert (await Checkpoint.objects.aget(active=True)).provisional
     snapshot = await Snapshot.objects.aget(compaction=row, purpose="emergency")
     await sync_to_async(compaction.rollback)(conversation, snapshot_id=snapshot.pk)

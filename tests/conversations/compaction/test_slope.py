@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
+from compression.core.plan.policy import RECALL_SHARE, Policy
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction
@@ -20,6 +21,7 @@ from conversations.requests import usage
 from tests.conversations.chat import Chat, fill
 
 WINDOW = 16_000
+TARGET = Policy().target_ratio * WINDOW
 MESSAGE = 110
 """The most tokens of a message that `fill` writes."""
 
@@ -44,7 +46,7 @@ async def test_it_comes_out_at_the_target_time_and_again(large: Conversation, ch
         if again:
             assert row.request_before >= 0.8 * WINDOW
         question = 3_200  # it came before the compaction, which had to leave room for it
-        assert 0.5 * WINDOW - 600 - 2 * question < row.request_after <= 0.5 * WINDOW + question
+        assert TARGET - 600 - 2 * question < row.request_after <= TARGET + question
         await chat.check()
 
 
@@ -64,8 +66,8 @@ async def test_one_that_is_prepared_comes_out_there_once_it_is_due(
     await chat.say("and now?")
     row = await Compaction.objects.aget(trigger="ahead")
     assert row.status == "succeeded"
-    passages = 0.18 * (WINDOW - 1_000)  # room for them is reserved, and none is quoted for these words
-    assert 0.5 * WINDOW - passages - 6 * MESSAGE < row.request_after <= 0.5 * WINDOW + 2 * MESSAGE
+    passages = RECALL_SHARE * (WINDOW - 1_000)  # room for them is reserved, and none is quoted for these words
+    assert TARGET - passages - 6 * MESSAGE < row.request_after <= TARGET + 2 * MESSAGE
     await chat.check()
 
 
@@ -105,7 +107,7 @@ def test_nothing_to_compact_promises_nothing(large: Conversation) -> None:
     fill(large, 4)
     shown = meter(large)
     assert shown is not None
-    assert (shown.left, shown.target) == (None, 50)
+    assert (shown.left, shown.target) == (None, 40)
 
 
 def test_what_a_compaction_leaves_before_the_passages_stays_byte_for_byte(large: Conversation) -> None:

@@ -43,7 +43,7 @@ def test_recalled_passages_keep_a_third_of_their_room_in_a_window_that_is_full_b
     window = Window(4_096, 1_000)
     compacted = Usage(system=0, summary=700, protected=0, live=2_200, window=window)
     due = Policy().due_at(compacted)
-    assert (int(due.tokens), due.reason) == (2_910, "recall")  # a third of 557 is free
+    assert (int(due.tokens), due.reason) == (2_838, "recall")  # a third of 774 is free
     assert not Policy().is_due(replace(compacted, live=int(due.tokens) - 701))
     assert Policy().is_due(replace(compacted, live=int(due.tokens) - 699))
     assert not Policy().is_due(replace(compacted, live=int(due.tokens) - 701, recalled=150)), "passages are no messages"

@@ -24,8 +24,8 @@ def test_a_request_is_compacted_by_its_live_tokens_however_large_the_window() ->
     policy = Policy(max_live_tokens=10_000)
     assert not policy.is_due(used(7_299)) and policy.is_due(used(7_300))
     assert policy.due_at(used(7_299)).reason == "live" and policy.due_at(used(7_299)).tokens == 8_000
-    assert policy.target(WHOLE) == 5_000 and policy.recall_budget(WHOLE) == 1_800
-    assert policy.context_budget(WHOLE) == 1_500 and policy.new_summary_tokens(WHOLE) == 625
+    assert policy.target(WHOLE) == 4_000 and policy.recall_budget(WHOLE) == 2_500
+    assert policy.context_budget(WHOLE) == 3_000 and policy.new_summary_tokens(WHOLE) == 625
     assert policy.is_near(used(5_800)) and not policy.is_near(used(5_799))
     assert not used(500_000).over_budget, "what the model cannot read is told by its window"
 

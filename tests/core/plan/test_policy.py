@@ -55,9 +55,9 @@ def test_a_chat_is_due_once_a_request_does_not_fit_and_not_where_it_just_does() 
 
 
 def test_the_smaller_target_counts() -> None:
-    assert Policy().target(WINDOW) == 50_000
+    assert Policy().target(WINDOW) == 40_000
     assert Policy(target_tokens=8_000).target(WINDOW) == 8_000
-    assert Policy(target_tokens=80_000).target(WINDOW) == 50_000
+    assert Policy(target_tokens=80_000).target(WINDOW) == 40_000
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_tokens_that_it_says_it_is_due_at_are_those_that_make_it_due(preset:
 
 @pytest.mark.parametrize("threshold", [0.5, 0.55, 0.8])
 def test_a_compaction_comes_out_below_the_threshold(threshold: float) -> None:
-    policy = Policy(threshold=threshold)
+    policy = Policy(threshold=threshold, target_ratio=0.5)
     assert policy.target(WINDOW) == pytest.approx(min(0.5, threshold - 0.1) * WINDOW.size)
 
 
