@@ -103,8 +103,9 @@ $(VENV)/installed-bench: requirements-bench.lock $(VENV)/installed
 
 # LangChain, to live the same chats beside this product, in an environment of its own.
 var/peers/installed: | $(PYTHON)
-	@echo "Installing LangChain into var/peers ..."
-	@mkdir -p var && $(PYTHON) -m venv var/peers && var/peers/bin/pip install -q langchain==1.4.7
+	@echo "Installing LangChain, LlamaIndex and rank-bm25 into var/peers ..."
+	@mkdir -p var && $(PYTHON) -m venv var/peers
+	@var/peers/bin/pip install -q langchain==1.4.7 llama-index-core==0.14.25 wordllama==0.4.0.post1 rank-bm25==0.2.2
 	@touch $@
 
 # The first Python that is new enough; a name on the PATH may be a shim that answers with an error.

@@ -13,16 +13,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import platform
 import statistics
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import curve, memory_peers, recall_cost
+from benchmarks import curve, intervals, judging, memory_peers, ranks, recall_cost
 from benchmarks.goals import end, sized
 from benchmarks.measures import content
+from benchmarks.questions import Question, nuggets_told, questions_of, share
 from benchmarks.site import site
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -45,32 +48,39 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "memory.svg"
 
 
 class Judged(NamedTuple):
-    """One question: the share of its answer's words in the request, the request's tokens, and the kind of question.
+    """A question's request: the words that it holds, its tokens, and the milliseconds that putting it together took.
 
-    `age` is how many compactions ago the message with the answer was compacted; None: not known, 0: it is still sent.
+    `grade` is the share of the rubric that a model's answer to the request met, None without READER and JUDGE. `age` is
+    how many compactions ago the message with the answer was compacted; None: not known, 0: it is still sent.
     """
 
-    share: float
+    question: Question
+    there: frozenset[str]
     tokens: int
-    kind: str
+    ms: float
     age: int | None
+    grade: float | None = None
+
+    @property
+    def share(self) -> float:
+        return share(self.question.answer, self.there)
 
 
 def main() -> None:
-    curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    curves: curve.Curves = {}
+    print(f"{datetime.now():%d %B %Y}, {platform.platform()}, {os.cpu_count()} cores, bootstrap seed {intervals.SEED}")
     with site(**({"DATABASE_URL": url} if (url := os.environ.get("DATABASE_URL")) else {})):
         for name, windows in CHATS.items():
             chats = chats_of(name)
+            lines = curves.setdefault(name, {})
             for window in windows:
-                lines = lived(name, chats, window)
-                for line, share in lines.items():
-                    curves.setdefault(name, {}).setdefault(line, []).append((window, share))
+                for line, point in lived(name, chats, window).items():
+                    lines.setdefault(line, []).append(point)
             for strategy in STRATEGIES:
                 lived(name, chats, windows[1], {"strategy": strategy})
             for preset in PRESETS:
-                lived(name, chats, windows[1], {"preset": preset})
-            for line, shares in memory_peers.lived(chats, windows).items():
-                curves.setdefault(name, {})[line] = shares
+                lines[preset] = [lived(name, chats, windows[1], {"preset": preset})["with recall"]]
+            lines |= memory_peers.lived(chats, windows, [tokens for tokens, _ in lines.get("with recall", ())])
         if len(curves) > 1:
             PICTURE.write_text(curve.picture(curves), encoding="utf-8")
         recall_cost.measure()
@@ -84,59 +94,88 @@ def chats_of(name: str) -> list[dict[str, Any]]:
 
 def lived(
     name: str, chats: list[dict[str, Any]], window: int, policy: dict[str, str] | None = None
-) -> dict[str, float]:
-    """What is kept of chats that are lived in a window: the mean share by line of the picture; it is printed too."""
-    judged: dict[bool, list[Judged]] = {True: [], False: []}
-    whole: list[float] = []
+) -> dict[str, tuple[float, float]]:
+    """(tokens of a request, share of the answers' words) by line of the picture, of chats lived in a window."""
+    judged: dict[str, list[Judged]] = {"whole history": [], "recall on": [], "recall off": []}
+    by_message, by_session = list[ranks.Found](), list[ranks.Found]()
     compactions = 0
     for chat in chats:
         conversation, ends = live(chat, window, policy or {})
         compactions += len(ends)
+        keys = [str(pk) for pk in conversation.messages.order_by("created_at").values_list("pk", flat=True)]
+        days = [message["created_at"][:10] for message in chat["messages"]]
         words = content("\n".join(message["content"] for message in chat["messages"]))
-        for question in chat["qa"][:QUESTIONS]:
-            if not (answer := answer_words(question)):
-                continue
-            whole.append(len(answer & words) / len(answer))
+        for question in questions_of(chat)[:QUESTIONS]:
             age = age_of(question, chat, ends)
-            for recalls in judged:
-                judged[recalls].append(ask(conversation, question, answer, recalls, age))
-    if not whole:
+            judged["whole history"].append(Judged(question, words, 0, 0.0, age))
+            with ranks.ranking() as ranked:
+                judged["recall on"].append(ask(conversation, question, True, age))
+            judged["recall off"].append(ask(conversation, question, False, age))
+            if question.evidence and ends and max(question.evidence) <= max(ends):
+                order = [keys.index(quote.source.id) for quote in ranked]
+                by_message.append(ranks.found(set(question.evidence), order))
+                by_session.append(ranks.found({days[at] for at in question.evidence}, [days[at] for at in order]))
+    answered = {line: [row for row in rows if row.question.answer] for line, rows in judged.items()}
+    if not answered["recall on"]:
         print(f"{name}: not there")
         return {}
-    of = ", ".join((policy or {"strategy": "checkpoints"}).values())
-    print(f"{name}, window {window:,}, {of}, {len(chats)} chats, {len(whole)} questions, {compactions} compactions")
-    print(f"   whole history       {statistics.mean(whole):.3f}")
-    for recalls, rows in judged.items():
-        tokens = statistics.mean(row.tokens for row in rows)
-        print(
-            f"   recall {'on' if recalls else 'off':<12} {mean(rows):.3f}  {tokens:,.0f} tokens a request", flush=True
-        )
-    both = list(zip(judged[True], judged[False], strict=True))
-    for label, of in (("", lambda row: row.kind), ("compacted", lambda row: row.age)):
-        for value in sorted({of(row) for row in judged[True]} - {None, ""}):
-            among = [pair for pair in both if of(pair[0]) == value]
-            on, off = (mean([pair[side] for pair in among]) for side in (0, 1))
-            of_all = f"{len(among)} questions"
-            text = value if not label else "not compacted" if value == 0 else f"{value}{'+' * (value == OLDEST)} ago"
-            print(f"      {text:<26} {on:.3f} on, {off:.3f} off, {of_all}")
-    return {"whole history": statistics.mean(whole), "with recall": mean(judged[True]), "without": mean(judged[False])}
+    of = ", ".join(map(str, (policy or {"strategy": "checkpoints"}).values()))
+    counted = f"{len(chats)} chats, {len(answered['recall on'])} questions, {compactions} compactions"
+    print(f"{name}, window {window:,}, {of}, {counted}")
+    for line, rows in answered.items():
+        cost = "" if line == "whole history" else f"  {cost_of(rows)}"
+        print(f"   {line:<19} {intervals.written([row.share for row in rows])}{cost}", flush=True)
+    abilities(judged)
+    for age in sorted({row.age for row in answered["recall on"] if row.age is not None}):
+        text = "not compacted" if age == 0 else f"compacted {age}{'+' * (age == OLDEST)} ago"
+        line_of(text, answered, lambda row, age=age: row.age == age, lambda row: row.share)
+    for text, found in (("messages", by_message), ("sessions", by_session)):
+        if found:
+            print(f"   {text} with evidence, {len(found)} questions: {ranks.written(found)}", flush=True)
+    names = {"whole history": "whole history", "recall on": "with recall", "recall off": "without recall"}
+    return {
+        names[line]: (statistics.mean(row.tokens for row in rows), statistics.mean(row.share for row in rows))
+        for line, rows in answered.items()
+    }
 
 
-def mean(rows: list[Judged]) -> float:
-    return statistics.mean(row.share for row in rows)
+def cost_of(rows: list[Judged]) -> str:
+    tokens, ms = statistics.mean(row.tokens for row in rows), statistics.median(row.ms for row in rows)
+    return f"{tokens:,.0f} tokens a request, {ms:.0f} ms"
 
 
-def answer_words(question: dict[str, Any]) -> frozenset[str]:
-    """Content words of the answer that the question does not have."""
-    return content(str(question["answer"])) - content(question["question"])
+def abilities(judged: dict[str, list[Judged]]) -> None:
+    """A line for each ability: the words of the parts of a right answer that stand in the request."""
+    for ability in sorted({row.question.ability for row in judged["recall on"]}):
+
+        def tests(row: Judged, ability: str = ability) -> bool:
+            return row.question.ability == ability and bool(row.question.nuggets)
+
+        grades = [row.grade for row in judged["recall on"] if row.question.ability == ability and row.grade is not None]
+        graded = f", answers graded {statistics.mean(grades):.3f}" if grades else ""
+        if any(map(tests, judged["recall on"])):
+            line_of(ability, judged, tests, lambda row: nuggets_told(row.question, row.there), graded)
+        else:
+            print(f"      {ability:<26} nothing of the past answers{graded or ': READER= and JUDGE= measure it'}")
 
 
-def age_of(question: dict[str, Any], chat: dict[str, Any], ends: list[int]) -> int | None:
+def line_of(
+    text: str,
+    judged: dict[str, list[Judged]],
+    of: Callable[[Judged], bool],
+    value: Callable[[Judged], float],
+    more: str = "",
+) -> None:
+    values = {line: [value(row) for row in rows if of(row)] for line, rows in judged.items()}
+    means = ", ".join(f"{line} {statistics.mean(of_line):.3f}" for line, of_line in values.items())
+    print(f"      {text:<26} {means}{more}, {len(values['recall on'])} questions")
+
+
+def age_of(question: Question, chat: dict[str, Any], ends: list[int]) -> int | None:
     """How many compactions ago the oldest message with the answer was compacted, at most OLDEST."""
-    evidence = question.get("evidence")
-    if not evidence:
+    if not question.evidence:
         return None
-    text = chat["messages"][min(evidence)]["content"]
+    text = chat["messages"][min(question.evidence)]["content"]
     places = [number for number, message in enumerate(chat["messages"]) if message["content"] == text]
     return min(sum(end >= places[0] for end in ends), OLDEST)
 
@@ -171,7 +210,7 @@ def live(chat: dict[str, Any], window: int, policy: dict[str, str]) -> tuple[Any
     return conversation, [places[pk] for pk in done.order_by("created_at").values_list("last_message", flat=True)]
 
 
-def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], recalls: bool, age: int | None) -> Judged:
+def ask(conversation: Any, question: Question, recalls: bool, age: int | None) -> Judged:
     """What the request for a question tells; it is not kept, so that each finds the same conversation."""
     from conversations.context import prompt
     from conversations.memory import recall
@@ -179,13 +218,16 @@ def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], rec
     from conversations.requests.usage import usage_of
 
     Conversation.objects.filter(pk=conversation.pk).update(policy=conversation.policy | {"recall": recalls})
-    with asked(conversation, question["question"]):
+    with asked(conversation, question.text):
+        began = time.perf_counter()
         loaded = recall.load_for_request(conversation.pk)
+        messages = prompt.assemble(loaded).messages
+        ms = 1e3 * (time.perf_counter() - began)
         used = usage_of(loaded)
-        request = content("\n".join(str(one["content"]) for one in prompt.assemble(loaded).messages[:-1]))
     assert used is not None
-    kind = str(question.get("kind", question.get("category", "")))
-    return Judged(len(answer & request) / len(answer), used.total, kind, age)
+    there = content("\n".join(str(one["content"]) for one in messages[:-1]))
+    grade = judging.grade(messages, question.text, question.rubric) if recalls else None
+    return Judged(question, there, used.total, ms, age, grade)
 
 
 @contextmanager

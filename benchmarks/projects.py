@@ -10,16 +10,15 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from benchmarks import recall_cost
+from benchmarks import intervals, ranks, recall_cost
 from benchmarks.goals import end, held, sized
 from benchmarks.measures import content
-from benchmarks.memory import answer_words, asked, chats_of
+from benchmarks.memory import asked, chats_of
+from benchmarks.questions import questions_of, share
 from benchmarks.site import site
 
 WINDOW = 16_384
@@ -51,7 +50,7 @@ def kept(name: str) -> None:
     from conversations.models import Conversation, ModelProfile
 
     ModelProfile.objects.update(window=WINDOW, token_correction=1.0)
-    shares, tokens, places, parts = [], [], list[int](), 0
+    shares, tokens, places, parts = [], [], list[ranks.Found](), 0
     for chat in chats_of(name):
         project = projects.create(_owner(), name=name)
         talks = divided(chat, project)
@@ -61,42 +60,20 @@ def kept(name: str) -> None:
             pass
         new = Conversation.objects.create(owner_id=1, model_id=1, project=project)
         new.messages.create(role="assistant", content="Hello.", token_count=8, created_at=timezone.now())
-        for question in chat["qa"][:QUESTIONS]:
-            if answer := answer_words(question):
-                with asked(new, question["question"]), ranking() as talk_ranks:
+        for question in questions_of(chat)[:QUESTIONS]:
+            if question.answer:
+                with asked(new, question.text), ranks.ranking() as ranked:
                     loaded = recall.load_for_request(new.pk)
                     messages = prompt.assemble(loaded).messages[:-1]
                 request = content("\n".join(str(one["content"]) for one in messages))
-                shares.append(len(answer & request) / len(answer))
+                shares.append(share(question.answer, request))
                 tokens.append(loaded.recalled.tokens if loaded.recalled else 0)
-                if wanted := {talks[at] for at in question["evidence"]}:
-                    places.append(next((at for at, talk in enumerate(talk_ranks, 1) if talk in wanted), 0))
+                if wanted := {talks[at] for at in question.evidence}:
+                    places.append(ranks.found(wanted, [quote.source.conversation_id for quote in ranked]))
     if shares:
         print(f"{name}, window {WINDOW:,}, {parts} conversations, {len(shares)} questions put in a new one")
-        print(f"   {statistics.mean(shares):.3f}  {statistics.mean(tokens):,.0f} tokens of passages", flush=True)
-        first = "  ".join(f"@{most} {statistics.mean(0 < at <= most for at in places):.3f}" for most in (1, 5, 10))
-        reciprocal = statistics.mean(1 / at if at else 0 for at in places)
-        print(f"   conversations with evidence: recall {first}  MRR {reciprocal:.3f}", flush=True)
-
-
-@contextmanager
-def ranking() -> Iterator[list[str]]:
-    """The ids of the conversations in the order of their best passages, once something was recalled."""
-    from compression.core.recall import recall
-
-    ranks: list[str] = []
-    ranked_passages = recall.ranked_passages
-
-    def noting(*args: Any, **more: Any) -> list[tuple[float, recall.Quote]]:
-        found = ranked_passages(*args, **more)
-        ranks[:] = dict.fromkeys(quote.source.conversation_id for score, quote in found if score > 0)
-        return found
-
-    recall.ranked_passages = noting
-    try:
-        yield ranks
-    finally:
-        recall.ranked_passages = ranked_passages
+        print(f"   {intervals.written(shares)}  {statistics.mean(tokens):,.0f} tokens of passages")
+        print(f"   conversations with evidence: {ranks.written(places)}", flush=True)
 
 
 def divided(chat: dict[str, Any], project: Any) -> list[str]:
