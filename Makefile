@@ -43,7 +43,7 @@ check: $(VENV)/installed-dev
 	@$(PYTHON) manage.py makemigrations --check --dry-run > /dev/null
 
 bench: $(VENV)/installed-dev
-	@missed=0; for part in compaction stages parts ledger context live gateway clients programs agents economy documents; do \
+	@missed=0; for part in compaction stages parts ledger context live gateway clients programs agents artefacts economy documents; do \
 		$(PYTHON) -m benchmarks.$$part || missed=1; \
 	done; exit $$missed
 
@@ -53,6 +53,7 @@ bench-load: needs
 
 bench-memory: $(VENV)/installed-dev var/peers/installed
 	@$(PYTHON) -m benchmarks.memory
+	@$(PYTHON) -m benchmarks.languages
 
 bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention

@@ -24,6 +24,8 @@ BENCHMARKS = (
     "context",
     "live",
     "agents",
+    "artefacts",
+    "languages",
     "parts",
     "economy",
     "documents",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from math import ceil
@@ -312,7 +312,8 @@ class Draft:
     `originals` are the messages of the folded checkpoints, where these are read again instead of their summaries.
     Independent passages have a `merging`; without one, each is summarised with the summary of the one before it.
     `marks` is the goal's progress as the summariser reported it. The summary is asked for in `max_tokens`, and has at
-    most `limit` with the facts that are put back; more than `target` only for critical ones. `unfound` are the texts
+    most `limit` with the facts that are put back; more than `target` only for critical ones. `files` are the acts on
+    each file that the messages' tools touched, by path. `unfound` are the texts
     of the summary's statements that stand in no message, `dropped` is the number of those left out.
     """
 
@@ -331,6 +332,7 @@ class Draft:
     limit: int = 0
     target: int = 0
     facts: tuple[Fact, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     summary: str = ""
     unfound: frozenset[str] = frozenset()
     dropped: int = 0

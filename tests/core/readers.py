@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from itertools import product
@@ -10,7 +11,7 @@ from compression.core import goal
 from compression.core.citations import check, claims
 from compression.core.extractive import segmentation, summary_notes, trimming
 from compression.core.extractive.summariser import extract
-from compression.core.facts import substance
+from compression.core.facts import file_acts, file_lines, substance
 from compression.core.facts.find import find_facts
 from compression.core.ledger import own_words, rules, topics, withdrawals
 from compression.core.ledger.find import find_entries
@@ -20,7 +21,7 @@ from compression.core.text import index_terms, listings, sentences, statements, 
 from compression.core.text import relative_dates as dates
 from compression.core.text.summary_text import clean
 from compression.core.tokens import count_tokens
-from compression.core.values import Passage, Turn
+from compression.core.values import Passage, ToolUse, Turn
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MARKS = tuple(".…!-*_`#>|\\/:;,'\"()[]<>@%$。「“‘«")
@@ -44,6 +45,10 @@ def made(pair: str, size: int) -> str:
 
 def _turn(text: str) -> Turn:
     return Turn("1", "user", text, START, len(text) // 4)
+
+
+def _call(name: str, **arguments: str) -> ToolUse:
+    return ToolUse("c", name, json.dumps(arguments), "ok")
 
 
 def _turn_of_model(text: str) -> Turn:
@@ -81,6 +86,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "said": lambda text: check.unfound_in("## Summary\nThe port is 5433.", [_turn(text)]),
     "trimmed": lambda text: trimming.trimmed(f"## Summary\n{text}", (), max_tokens=200, count=count_tokens),
     "substance": lambda text: _substance(text),
+    "file_acts of a command": lambda text: file_acts.file_acts(_call("Bash", command=text)),
+    "file_acts of a patch": lambda text: file_acts.file_acts(_call("apply_patch", input=f"*** Update File: {text}")),
+    "with_files": lambda text: file_lines.with_files(
+        f"## Files\n- {text}", {text: "edited"}, budget=9, count=count_tokens
+    ),
     "answered": lambda text: answered.without_answered(
         f"## State\nPending: {text}", [_turn(text), _turn_of_model("Done.")]
     ),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from compression.core.extractive.notes import Note, phrase_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.facts.file_acts import READ, Paths
 from compression.core.sections import FILES
 from compression.core.text.patterns import CHUNK, kind_of
 from compression.core.text.terms import terms_of
@@ -32,15 +33,24 @@ _CHANGE_VERB = re.compile(
     re.IGNORECASE,
 )
 _MAX_CHANGE_CHARS = 240
+READ_WEIGHT, CHANGED_WEIGHT = 0.3, 4.0
+"""The weight of a file that was only read, and of one that a command or a tool changed."""
 
 
 def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
-    """One note "path: changes" for every changed file, in the order of their first changes."""
+    """One note "path: acts" for every file that was changed or that a tool read, in the order of their first acts."""
     changes: dict[str, dict[str, Note]] = {}
+    known = Paths()
     current = ""
     for note in notes:
         paths = _paths(note.phrase.text) if note.phrase.kind in _SOURCES else []
-        if note.phrase.kind is Kind.COMMAND:
+        if note.phrase.kind is Kind.FILE:
+            done = changes.setdefault(known.known(note.phrase.label), {})
+            if note.phrase.text != READ or set(done) <= {READ}:
+                done.pop(READ, None)
+                done.pop(note.phrase.text, None)
+                done[note.phrase.text] = note
+        elif note.phrase.kind is Kind.COMMAND:
             change = next((kind for kind, verb in _COMMANDS if verb.match(note.phrase.text)), "")
             if change and (paths or current):
                 changes.setdefault(paths[-1] if paths else current, {})[change] = note
@@ -64,13 +74,14 @@ def _change(path: str, evidence: dict[str, Note], count: TokenCounter) -> Note:
 
     `evidence` are the notes of its changes, by the kind of change or the statement's text.
     """
-    commands = [change for change, note in evidence.items() if note.phrase.kind is Kind.COMMAND]
+    commands = [change for change, note in evidence.items() if note.phrase.kind in (Kind.COMMAND, Kind.FILE)]
     last = next(reversed(evidence.values()))
     text = ", ".join(commands) or f'{last.speaker}: "{_short(last.phrase.text)}"'.removeprefix(": ")
     phrase = phrase_of(Kind.FILE, text, count, FILES, path)
     tokens = phrase.tokens + count(path) + 2
     terms = tuple(dict.fromkeys(terms_of(path) + phrase.terms))
-    return Note(replace(phrase, tokens=tokens, terms=terms), last.speaker, last.day, last.stretch)
+    weight = READ_WEIGHT if text == READ else CHANGED_WEIGHT if commands else 1.0
+    return Note(replace(phrase, tokens=tokens, terms=terms), last.speaker, last.day, last.stretch, weight)
 
 
 def _short(statement: str) -> str:

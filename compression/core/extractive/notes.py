@@ -12,8 +12,9 @@ from itertools import pairwise
 from compression.core.caching import cached_texts
 from compression.core.extractive.section_cues import section_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
+from compression.core.facts.file_acts import file_acts, is_of_files
 from compression.core.ledger.rules import find_rules
-from compression.core.sections import CONTEXT
+from compression.core.sections import CONTEXT, FILES
 from compression.core.text.listings import shortened_listings
 from compression.core.text.relative_dates import resolve
 from compression.core.text.sentences import clean, one_line, split_long, whole
@@ -97,6 +98,8 @@ def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]
     for image in turn.images:
         yield speaker, phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
     for tool in turn.tools:
+        for path, act in file_acts(tool):
+            yield speaker, phrase_of(Kind.FILE, act, count, FILES, path)
         for phrase in _called(tool, count):
             yield speaker, phrase
         if tool.result:
@@ -135,7 +138,8 @@ def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
     heads = [f"{name}={lines[0]}" if name else lines[0] for name, lines in values if lines]
     bodies = [line for _, lines in values for line in lines[1:]]
     command = one_line(clean(" ".join([tool.name, *heads])))
-    pieces = [Piece(Kind.COMMAND, part) for part in split_long(command)] + [
+    kind = Kind.BODY if is_of_files(tool) else Kind.COMMAND  # its files are noted beside it
+    pieces = [Piece(kind, part) for part in split_long(command)] + [
         Piece(Kind.BODY, part) for line in bodies for part in split_long(one_line(clean(line)))
     ]
     return tuple(phrase_of(piece.kind, piece.text, count) for piece in pieces if any(map(str.isalnum, piece.text)))

@@ -24,7 +24,7 @@ MIN_HEADLINE_TERMS = 3
 """The least terms of the sentence that a conversation begins with: "How have you been?" has none."""
 STANDING_SHARE = 0.25
 
-SECTION_SHARES = {FILES: 0.12, DECISIONS: 0.08, STATE: 0.06}
+SECTION_SHARES = {FILES: 0.2, DECISIONS: 0.08, STATE: 0.06}
 """The shares of the room that are reserved for these sections; they may get more in the general selection."""
 
 FLOOR_SHARE = 0.4

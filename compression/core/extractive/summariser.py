@@ -78,7 +78,7 @@ def extract(
     new = notes_of(turns, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
-    others = current([*(note for note in old if note.phrase.section != FILES), *new])
+    others = current([note for note in (*old, *new) if note.phrase.section != FILES])
     left_out = {_bare(text) for text in taken_back}
     notes = [note for note in (*rules, *changed, *others) if _bare(note.phrase.text) not in left_out]
     return fitted(

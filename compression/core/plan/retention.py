@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from compression.core.context import FRAME
 from compression.core.facts.counted import GATE_FACTS
+from compression.core.facts.file_lines import SHARE as FILES_SHARE
+from compression.core.facts.file_lines import with_files
 from compression.core.facts.find import is_critical, kept_facts
 from compression.core.facts.kept import repair
 from compression.core.plan.aging import SEPARATOR_TOKENS, cost
@@ -21,11 +23,14 @@ CRITICAL_SHARE = 0.1
 def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
     """The draft with the sentences of missing facts under `## Kept facts`, and with its retention up to here.
 
-    Critical facts come first, then the others by weight, so a less important fact never displaces a critical one.
+    Files that tools touched come first, under `## Files`: paths are critical, and a line is shorter than a sentence.
+    Then come critical facts, then the others by weight: a less important fact never displaces a critical one.
     """
     standing = {fact.text for fact in kept_facts(draft.facts, draft.summary)}
     missing = [fact for fact in draft.facts if fact.text not in standing]
-    most, summary = _most_tokens(draft, count), draft.summary
+    most = _most_tokens(draft, count)
+    free = max(most, _most_for_critical(draft)) - count(draft.summary)
+    summary = with_files(draft.summary, draft.files, budget=int(FILES_SHARE * free), count=count)
     for facts, limit in (
         ([fact for fact in missing if is_critical(fact)], max(most, _most_for_critical(draft))),
         ([fact for fact in missing if not is_critical(fact)], most),

@@ -10,6 +10,8 @@ from compression.core.context import FRAME, FRAME_TOKENS, join_summaries
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts.counted import most_important
+from compression.core.facts.file_acts import file_states
+from compression.core.facts.file_lines import files_in, merged_states
 from compression.core.facts.find import find_facts
 from compression.core.merging import MIN_PARTS, Merging, packed
 from compression.core.plan.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
@@ -96,6 +98,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
         limit=limit,
         target=target,
         facts=counted,
+        files=merged_states(files_in(earlier), file_states(turns)),
     )
 
 
