@@ -20,7 +20,7 @@ from uuid import UUID
 from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
-from compression.core.text import index_terms
+from compression.core.text import day_terms, index_terms
 from compression.history import BEGINNING
 from conversations.access import CHATS, IN_PROJECT
 from conversations.context.tools import READ, SEARCH
@@ -372,14 +372,15 @@ def _index(ids: Iterable[UUID]) -> None:
     results = _results([row[0] for row in rows])
     numbers = _numbers([(row[1], row[7]) for row in rows])
     found: list[tuple[UUID, UUID, int | None, list[str]]] = []
-    for pk, conversation, owner, kind, name, content, images, _, project in rows:
+    for pk, conversation, owner, kind, name, content, images, said, project in rows:
         pictures = " ".join(str(image.get("name", "")) for image in images or ())
         text = "\n".join([name, content[:MAX_INDEXED_CHARS], pictures, *results.get(pk, ())])
         if terms := index_terms.index_terms(text):
             scopes = [of_conversation(conversation)]
             scopes += [of_owner(owner)] if kind in CHATS else []
             scopes += [of_project(project)] if project and kind in IN_PROJECT else []
-            found.append((pk, conversation, numbers.get(pk), [*scopes, *terms]))
+            days = day_terms.day_terms(content, said.date())
+            found.append((pk, conversation, numbers.get(pk), [*scopes, *days, *terms]))
     _add(found)
 
 

@@ -16,8 +16,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from compression.core.plan.policy import Policy
@@ -181,7 +182,7 @@ def _recalled(
         return None, True
     before = live[: live.index(question)][-RECENT_MESSAGES:]
     texts = [turn.content for turn in before]
-    weights = recall.query_of(question.content, texts)
+    weights = recall.query_of(question.content, texts) | recall.days_of(question)
     messages, counts, is_whole = _proposed(past, list(weights), catches_up)
     among = max((one.number or 0 for one in messages), default=0) + len(live)
     if past.project:
@@ -251,15 +252,15 @@ def noted(found: Recalled) -> dict[str, Any]:
 
 
 def _reference(quote: Quote) -> list[Any]:
-    """[message, number, start, end], then whether a rule was taken back, then the other conversation, its title, and
-    the name of who wrote it, if there is one.
+    """[message, number, start, end], then the day on which a rule was taken back, then the other conversation, its
+    title, and the name of who wrote it, if there is one.
     """
     source = quote.source
     reference: list[Any] = [source.id, source.number, quote.start, quote.end]
     if source.conversation_id:
         name = [source.name] if source.name else []
-        return [*reference, source.is_taken_back, source.conversation_id, source.conversation, *name]
-    return [*reference, True] if source.is_taken_back else reference
+        return [*reference, source.taken_back, source.conversation_id, source.conversation, *name]
+    return [*reference, source.taken_back] if source.taken_back else reference
 
 
 def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None:
@@ -311,10 +312,12 @@ def _sharing(which: Q) -> QuerySet[Conversation]:
 
 
 def _referred(
-    source: PastMessage, back: bool = False, conversation_id: str = "", title: str = "", name: str = ""
+    source: PastMessage, back: str | bool = "", conversation_id: str = "", title: str = "", name: str = ""
 ) -> PastMessage:
+    """The message as it was quoted. Older references have True in place of a day."""
     speaker = name or source.name
-    return replace(source, is_taken_back=back, conversation_id=conversation_id, conversation=title, name=speaker)
+    day = recall.SINCE if back is True else back or ""
+    return replace(source, taken_back=day, conversation_id=conversation_id, conversation=title, name=speaker)
 
 
 def _of_project(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
@@ -393,11 +396,12 @@ def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
     )
     number = RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
     rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (entries,)), created_at__lte=cut).order_by()
+    later = LedgerEntry.objects.filter(pk=OuterRef("superseded_by")).values("said_at")[:1]
     gone = LedgerEntry.objects.filter(
         conversation=OuterRef("conversation"), message=OuterRef("pk"), state=LedgerEntry.State.SUPERSEDED
-    )
-    columns = ("conversation_id", "pk", "number", *COLUMNS, "is_taken_back")
-    return rows.annotate(number=number, is_taken_back=Exists(gone)).values_list(*columns)
+    ).values(day=Coalesce(Subquery(later), "decided_at"))
+    columns = ("conversation_id", "pk", "number", *COLUMNS, "taken_back")
+    return rows.annotate(number=number, taken_back=Subquery(gone[:1])).values_list(*columns)
 
 
 def _past_message(
@@ -408,10 +412,11 @@ def _past_message(
     content: str,
     created_at: datetime,
     origin: dict[str, Any] | None,
-    is_taken_back: bool = False,
+    taken_back: datetime | None = None,
 ) -> PastMessage:
     origin_, quoted = source_of(origin), quoted_places(origin)
-    return PastMessage(id, number, role, name, content, created_at, origin_, quoted, bool(is_taken_back))
+    day = f"{taken_back:%Y-%m-%d}" if taken_back else ""
+    return PastMessage(id, number, role, name, content, created_at, origin_, quoted, day)
 
 
 BESIDE = Prepared(

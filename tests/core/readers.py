@@ -17,7 +17,7 @@ from compression.core.ledger import own_words, rules, topics, withdrawals
 from compression.core.ledger.find import find_entries
 from compression.core.recall import recall
 from compression.core.stages import answered
-from compression.core.text import index_terms, listings, sentences, statements, summary_text, terms
+from compression.core.text import day_terms, index_terms, listings, sentences, statements, summary_text, terms
 from compression.core.text import relative_dates as dates
 from compression.core.text.summary_text import clean
 from compression.core.tokens import count_tokens
@@ -88,6 +88,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "substance": lambda text: _substance(text),
     "file_acts of a command": lambda text: file_acts.file_acts(_call("Bash", command=text)),
     "file_acts of a patch": lambda text: file_acts.file_acts(_call("apply_patch", input=f"*** Update File: {text}")),
+    "day_terms": lambda text: day_terms.day_terms(text, date(2026, 3, 2)),
     "with_files": lambda text: file_lines.with_files(
         f"## Files\n- {text}", {text: "edited"}, budget=9, count=count_tokens
     ),

@@ -42,7 +42,7 @@ def occurrences(text: str, term: str, most: int = MAX_COUNTED, language: str = "
     return _all(text, probe, is_word, most)
 
 
-def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: float, usual: float) -> float:
+def bm25(counts: Mapping[str, float], weights: Mapping[str, float], *, length: float, usual: float) -> float:
     """The score of a text with these terms and occurrences; `length` and `usual` are in the same unit."""
     norm = K1 * (1 - B + B * length / max(usual, 1))
     return sum(weights[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items() if count)

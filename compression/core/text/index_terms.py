@@ -12,7 +12,7 @@ from compression.core.text.language import common_words, likely_language
 from compression.core.text.stemming import LANGUAGES, stem, stem_in
 from compression.core.text.stopwords import ENGLISH
 
-VERSION = 2
+VERSION = 3
 """The version of these rules: an index of another version is made anew."""
 MAX_TERM_CHARS = 40
 MAX_TERMS = 20_000

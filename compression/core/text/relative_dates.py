@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 MONTHS = (
@@ -46,6 +47,47 @@ def resolve(text: str, said: date) -> str:
     return _RELATIVE.sub(lambda match: _resolved(match, said), text)
 
 
+def relative_days(text: str, said: date) -> Iterator[tuple[date, int]]:
+    """(day, place) of each relative day of a text of the day `said`: "yesterday", "two days ago", "last Tuesday"."""
+    for match in _RELATIVE.finditer(text):
+        try:
+            day = _day(match, said)
+        except OverflowError:  # before the year 1
+            continue
+        if day:
+            yield day, match.start()
+
+
+def day_of(said: date, days: int) -> date | None:
+    """The day so many days after `said`; None outside of the calendar."""
+    try:
+        return said + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _day(match: re.Match[str], said: date) -> date | None:
+    """The day that a match names; None for a month or a year."""
+    if day := match["day"]:
+        return said + timedelta(days=_DAYS[day.lower()])
+    if match["which"]:
+        unit = match["unit"].lower()
+        return _weekday(unit, 1 if match["which"].lower() == "next" else -1, said) if unit in WEEKDAYS else None
+    if match["number"] and match["units"].lower() == "day":
+        return said - timedelta(days=_count(match["number"]))
+    return None
+
+
+def _count(number: str) -> int:
+    return int(number) if number.isdigit() else _SMALL[number.lower()]
+
+
+def _weekday(name: str, step: int, said: date) -> date:
+    """The next day of that name after `said`, or the last one before it."""
+    ahead = (WEEKDAYS.index(name) - said.weekday()) % 7
+    return said + timedelta(days=ahead or 7 if step > 0 else ahead - 7)
+
+
 def _resolved(match: re.Match[str], said: date) -> str:
     try:
         return f"{match.group()} ({_named(match, said)})"
@@ -54,27 +96,15 @@ def _resolved(match: re.Match[str], said: date) -> str:
 
 
 def _named(match: re.Match[str], said: date) -> str:
-    if day := match["day"]:
-        return _short(said + timedelta(days=_DAYS[day.lower()]), said)
+    if day := _day(match, said):
+        return _short(day, said)
     if match["this"]:
         return _month(said, 0) if match["now"].lower() == "month" else str(said.year)
     if match["which"]:
-        return _neighbour(match["unit"].lower(), 1 if match["which"].lower() == "next" else -1, said)
-    number = match["number"].lower()
-    count = int(number) if number.isdigit() else _SMALL[number]
-    if match["units"].lower() == "day":
-        return _short(said - timedelta(days=count), said)
+        step = 1 if match["which"].lower() == "next" else -1
+        return _month(said, step) if match["unit"].lower() == "month" else str(said.year + step)
+    count = _count(match["number"])
     return _month(said, -count) if match["units"].lower() == "month" else str(said.year - count)
-
-
-def _neighbour(unit: str, step: int, said: date) -> str:
-    if unit == "year":
-        return str(said.year + step)
-    if unit == "month":
-        return _month(said, step)
-    ahead = (WEEKDAYS.index(unit) - said.weekday()) % 7
-    days = ahead or 7 if step > 0 else ahead - 7
-    return _short(said + timedelta(days=days), said)
 
 
 def _short(day: date, said: date) -> str:

@@ -157,7 +157,12 @@ async def test_recall_quotes_an_order_with_its_withdrawal_alone(chat: Chat) -> N
         one["content"] for one in chat.llm.chats[-1].body["messages"] if "[Recalled Passages]" in str(one["content"])
     ]
     (order,) = [part for part in quoted.split("\n\n") if STATUS in part]
-    assert "a rule in it was taken back since" in order.splitlines()[0]
+    withdrawn = await chat.conversation.messages.aget(content="Forget the STATUS line.")
+    assert f"a rule in it was taken back on {withdrawn.created_at:%Y-%m-%d}]" in order.splitlines()[0]
     reply = await chat.conversation.messages.alatest("created_at")
     loaded = await sync_to_async(recall.put_together)(chat.conversation.pk, reply.request["recalled"])
     assert loaded and loaded.text == quoted
+    place = next(at for at, one in enumerate(reply.request["recalled"]["quotes"]) if len(one) > 4)
+    reply.request["recalled"]["quotes"][place][4] = True  # as it was noted before it had a day
+    earlier = await sync_to_async(recall.put_together)(chat.conversation.pk, reply.request["recalled"])
+    assert earlier and "a rule in it was taken back since]" in earlier.text

@@ -281,6 +281,18 @@ def test_long_and_odd_questions_are_bounded(long: Conversation, question: str) -
     assert ("papaya" in found.text) if found and "parrot" in question else ("parrot" not in question)
 
 
+@pytest.mark.parametrize("question", ["What happened on {:%-d %B %Y}?", "Was war am {:%Y-%m-%d}?", "And on {:%B %-d}?"])
+def test_a_question_about_a_day_finds_what_was_said_of_it(long: Conversation, question: str) -> None:
+    row = long.messages.order_by("created_at")[30]
+    Message.objects.filter(pk=row.pk).update(content="Yesterday the heron came to our pond.")
+    day = (row.created_at - timedelta(days=1)).date()
+    asked = long.messages.latest("created_at").created_at + timedelta(days=9)
+    Message.objects.create(conversation=long, role="user", content=question.format(day), created_at=asked)
+    message_index.catch_up()
+    found = recall.load(long.pk).recalled
+    assert found and "heron" in found.text
+
+
 def test_of_two_that_contradict_each_other_the_later_one_is_there_and_comes_last(
     long: Conversation, llm: LlmServer
 ) -> None:

@@ -1,0 +1,113 @@
+"""The calendar days that texts name, as terms of the index: "yesterday" of 8 May is found by "7 May 2023"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from itertools import islice
+
+from compression.core.text.dates import days_in
+from compression.core.text.patterns import DATE
+from compression.core.text.relative_dates import WEEKDAYS, day_of, relative_days
+
+PREFIX = "_d"
+"""The beginning of a day's term: no word of a text gives a term with an underscore."""
+MAX_DAYS = 200
+"""The most days of one text that are read."""
+MAX_NUMBERS = 500
+"""The most numbers of one text that are looked at for dates."""
+MAX_CHARS = 100_000
+"""The characters of a text that are read for days."""
+_AGO = {
+    -1: "gestern hier ayer ieri ontem вчера gisteren wczoraj 昨天 昨日",
+    -2: "vorgestern avant-hier anteayer anteontem позавчера eergisteren przedwczoraj 前天 一昨日",
+}
+_DAYS_AGO = {word: days for days, words in _AGO.items() for word in words.split()}
+_OTHERS = re.compile(
+    "|".join(
+        rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" if word[0] < "\u2000" else re.escape(word)
+        for word in sorted(_DAYS_AGO, key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+_RELATIVE = ("yesterday", "tomorrow", " ago", *WEEKDAYS)
+"""A text without any of these names no relative day in English: most texts are read no further."""
+_DIGITS = re.compile(r"\d+")
+_BEFORE, _AFTER = 14, 30
+"""The characters around a number within which it may be part of a date."""
+_PAST_WEEKDAY = re.compile(r"\bon (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b", re.IGNORECASE)
+
+
+def day_term(day: date) -> str:
+    """The term of a day: "_d20230507"."""
+    return f"{PREFIX}{day:%Y%m%d}"
+
+
+def is_day(term: str) -> bool:
+    return term.startswith(PREFIX)
+
+
+def days_named(text: str, said: date) -> Iterator[tuple[date, int]]:
+    """(day, place) of each day that a text of the day `said` names: a date, "yesterday", "last Tuesday", "gestern".
+
+    A date without a year is the nearest one. Weeks, months and years alone name no day.
+    """
+    text = text[:MAX_CHARS]
+    yield from _dates(text, said)
+    small = text.lower()
+    if any(word in small for word in _RELATIVE):
+        yield from relative_days(text, said)
+    if any(word in small for word in _DAYS_AGO):
+        for found in _OTHERS.finditer(text):
+            if day := day_of(said, _DAYS_AGO[found.group().lower()]):
+                yield day, found.start()
+
+
+def _dates(text: str, said: date) -> Iterator[tuple[date, int]]:
+    """(day, place) of each date around one of the first MAX_NUMBERS numbers of the text."""
+    end = 0
+    for number in islice(_DIGITS.finditer(text), MAX_NUMBERS):
+        start = max(end, number.start() - _BEFORE)
+        if number.start() < end:
+            continue
+        for found in DATE.finditer(text[start : number.start() + _AFTER]):
+            if found.start() <= number.start() - start < found.end():
+                end = start + found.end()
+                for written in days_in(found.group()):
+                    if day := _nearest(*written, said):
+                        yield day, start + found.start()
+                break
+
+
+def day_terms(text: str, said: date) -> list[str]:
+    """The terms of the day on which a text was said, and of the first MAX_DAYS that it names."""
+    terms = {day_term(said): None}
+    for day, _ in days_named(text, said):
+        terms[day_term(day)] = None
+        if len(terms) > MAX_DAYS:
+            break
+    return list(terms)
+
+
+def days_asked(question: str, asked: date) -> list[str]:
+    """The terms of the days that a question of the day `asked` names; "on Tuesday" is the last one."""
+    terms = {day_term(day): None for day, _ in days_named(question, asked)}
+    for found in _PAST_WEEKDAY.finditer(question):
+        for day, _ in relative_days(f"last {found[1]}", asked):
+            terms[day_term(day)] = None
+    return list(terms)[:MAX_DAYS]
+
+
+def _nearest(year: int | None, month: int | None, day: int | None, said: date) -> date | None:
+    """The day; without a year, the one that is nearest to `said`. None where the calendar has none."""
+    if not month or not day:
+        return None
+    years = [year] if year else [said.year - 1, said.year, said.year + 1]
+    found = []
+    for one in years:
+        try:
+            found.append(date(one, month, day))
+        except (ValueError, OverflowError):  # 30 February, the year 0
+            continue
+    return min(found, key=lambda one: abs(one - said), default=None)

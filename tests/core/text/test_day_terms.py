@@ -1,0 +1,62 @@
+"""Days that texts name: the same term for "yesterday" of 8 May and for "7 May 2023"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+
+from compression.core.recall.recall import SAID_THEN, PastMessage, days_of, passages
+from compression.core.text.day_terms import day_term, day_terms, days_asked
+from compression.core.values import Turn
+
+MONDAY = date(2023, 5, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("I went there yesterday.", ["20230507"]),
+        ("Two days ago the pipe burst.", ["20230506"]),
+        ("We met last Tuesday, and next Friday again.", ["20230502", "20230512"]),
+        ("The rent is due on 3 March 2024.", ["20240303"]),
+        ("Due 2024-03-03, said on March 1st.", ["20240303", "20230301"]),
+        ("Gestern war es kalt, vorgestern nicht.", ["20230507", "20230506"]),
+        ("Nous sommes partis avant-hier.", ["20230506"]),
+        ("昨天下雨了。", ["20230507"]),
+        ("Вчера мы переехали.", ["20230507"]),
+        ("On 30 February 2023 or in the year 2023, last month.", []),
+        ("A yesterdayish thing, gesterns.", []),
+        ("Back on January 2.", ["20230102"]),
+    ],
+)
+def test_the_days_of_a_text(text: str, days: list[str]) -> None:
+    own = day_term(MONDAY)
+    assert sorted(day_terms(text, MONDAY)) == sorted({own, *(f"_d{day}" for day in days)})
+
+
+def test_a_date_without_a_year_is_the_nearest_one() -> None:
+    assert "_d20221231" in day_terms("It was on December 31.", date(2023, 1, 4))
+    assert "_d20240102" in day_terms("On January 2, we leave.", date(2023, 12, 20))
+
+
+def test_a_question_may_name_a_weekday_alone() -> None:
+    assert days_asked("What did I say on Tuesday?", MONDAY) == ["_d20230502"]
+    assert days_asked("And the plan of 8 May?", date(2023, 5, 20)) == ["_d20230508"]
+    assert days_asked("What is the port?", MONDAY) == []
+    at_first = date(1, 1, 1)
+    assert days_asked("yesterday, last Monday, 3 days ago, gestern", at_first) == []
+
+
+def test_passages_of_the_day_and_those_that_name_it_count() -> None:
+    asked = Turn("q", "user", "What happened on 7 May?", datetime(2023, 6, 1, tzinfo=UTC), 9)
+    terms = list(days_of(asked))
+    text = "We bought the boat yesterday. " + "And so on. " * 60
+    said = PastMessage("1", 1, "user", "", text, datetime(2023, 5, 8, 9, tzinfo=UTC))
+    counts = [count for _, count in passages(said, terms, 6_000, 300)]
+    assert counts[0] == {"_d20230507": 1} and not any(counts[1:])
+    then = replace(said, content="And so on. " * 60, created_at=datetime(2023, 5, 7, 9, tzinfo=UTC))
+    assert all(count == {"_d20230507": SAID_THEN} for _, count in passages(then, terms, 6_000, 300))
+    later = replace(then, created_at=datetime(2023, 5, 9, 9, tzinfo=UTC))
+    assert not any(count for _, count in passages(later, terms, 6_000, 300))
