@@ -33,7 +33,9 @@ _OTHERS = re.compile(
 )
 _RELATIVE = ("yesterday", "tomorrow", " ago", *WEEKDAYS)
 """A text without any of these names no relative day in English: most texts are read no further."""
-_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<![^\W_])\d{1,4}(?!\d)")
+_MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
+_PARTS = ("-", ".", "/", "年")
 _BEFORE, _AFTER = 14, 30
 """The characters around a number within which it may be part of a date."""
 _PAST_WEEKDAY = re.compile(r"\bon (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b", re.IGNORECASE)
@@ -67,11 +69,14 @@ def days_named(text: str, said: date) -> Iterator[tuple[date, int]]:
 def _dates(text: str, said: date) -> Iterator[tuple[date, int]]:
     """(day, place) of each date around one of the first MAX_NUMBERS numbers of the text."""
     end = 0
-    for number in islice(_DIGITS.finditer(text), MAX_NUMBERS):
+    for number in islice(_NUMBER.finditer(text), MAX_NUMBERS):
         start = max(end, number.start() - _BEFORE)
         if number.start() < end:
             continue
-        for found in DATE.finditer(text[start : number.start() + _AFTER]):
+        around = text[start : number.start() + _AFTER]
+        if text[number.end() : number.end() + 1] not in _PARTS and not _MONTH.search(around):
+            continue
+        for found in DATE.finditer(around):
             if found.start() <= number.start() - start < found.end():
                 end = start + found.end()
                 for written in days_in(found.group()):
