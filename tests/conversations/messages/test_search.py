@@ -221,7 +221,7 @@ def test_the_api_finds_the_same_page_by_page(user: User) -> None:
 
 
 def test_a_search_that_takes_too_long_is_ended_and_the_next_one_is_not(user: User) -> None:
-    talk(user, *("and so on " * 2_000 for _ in range(300)))
+    talk(user, *("and so on " * 2_000 for _ in range(2 * search.LIMIT)))
     with (
         pytest.raises(Invalid, match=r"took more than 0\.001 seconds") as refused,
         substring_lookup.time_limit("q", 0.001),
