@@ -21,6 +21,10 @@ ROUNDS = 4
 WORDS = "word " * 60
 HEIGHT = "(one) => one.getBoundingClientRect().height"
 
+AT_EASE = 0.4
+"""The most of its main thread that a stream of 50 pieces a second may take of a page: less than .2 on a usual machine,
+.35 on one whose two cores are shared and slow. A page that draws everything anew with each piece takes all of it."""
+
 
 def transferred(page: Page, url: str) -> int:
     """Bytes that come over the wire for a page and all it needs but fonts, nothing of it known before."""
@@ -100,7 +104,7 @@ def test_a_fast_stream_leaves_the_page_at_ease_and_its_end_moves_nothing(
         with share_of_main_thread(alice.page) as share:
             time.sleep(2)
         shares += share
-    assert min(shares) < 0.2
+    assert min(shares) < AT_EASE
     alice.page.evaluate(
         """() => {
             window.moved = 0;
