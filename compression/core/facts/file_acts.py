@@ -17,6 +17,8 @@ from compression.core.ledger.rules import find_rules
 from compression.core.values import ToolUse, Turn
 
 READ, CREATED, WRITTEN, EDITED, DELETED = "read", "created", "written", "edited", "deleted"
+CHANGES = (CREATED, WRITTEN, EDITED, DELETED, "moved")
+"""The first words of the acts that change a file."""
 MAX_COMMAND_CHARS = 10_000
 """The characters of a shell's command that are looked at."""
 MAX_PATH_CHARS = 240

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from compression.core.facts.file_acts import READ, Paths
+from compression.core.facts.file_acts import CHANGES, READ, Paths
 from compression.core.sections import FILES
 from compression.core.text.quoting import disarmed, escaped
 from compression.core.text.sentences import one_line
@@ -46,7 +46,7 @@ def with_files(summary: str, states: Mapping[str, str], *, budget: int, count: T
     for path in (*reversed(changed), *reversed(read)):
         if path not in standing:
             lines.append(_line(path, states[path]))
-        elif (last := states[path].rpartition(", ")[2]) != READ and last.split()[0] not in standing[path]:
+        elif (last := states[path].rpartition(", ")[2]).startswith(CHANGES) and last.split()[0] not in standing[path]:
             text = _amended(text, path, last)
     own = count(summary)
     while (result := _with_lines(text, lines)) != summary and count(result) - own > budget:

@@ -62,7 +62,8 @@ def days_named(text: str, said: date) -> Iterator[tuple[date, int]]:
         yield from relative_days(text, said)
     if any(word in small for word in _DAYS_AGO):
         for found in _OTHERS.finditer(text):
-            if day := day_of(said, _DAYS_AGO[found.group().lower()]):
+            days = _DAYS_AGO.get(found.group().lower())  # None: a letter that only looks like another one
+            if days and (day := day_of(said, days)):
                 yield day, found.start()
 
 

@@ -52,7 +52,7 @@ def relative_days(text: str, said: date) -> Iterator[tuple[date, int]]:
     for match in _RELATIVE.finditer(text):
         try:
             day = _day(match, said)
-        except OverflowError:  # before the year 1
+        except (OverflowError, LookupError):  # before the year 1, or a letter that only looks like another one
             continue
         if day:
             yield day, match.start()
@@ -91,7 +91,7 @@ def _weekday(name: str, step: int, said: date) -> date:
 def _resolved(match: re.Match[str], said: date) -> str:
     try:
         return f"{match.group()} ({_named(match, said)})"
-    except (OverflowError, ValueError):  # before the year 1
+    except (OverflowError, ValueError, LookupError):  # before the year 1, or a letter that only looks like another one
         return match.group()
 
 
@@ -102,7 +102,7 @@ def _named(match: re.Match[str], said: date) -> str:
         return _month(said, 0) if match["now"].lower() == "month" else str(said.year)
     if match["which"]:
         step = 1 if match["which"].lower() == "next" else -1
-        return _month(said, step) if match["unit"].lower() == "month" else str(said.year + step)
+        return {"month": _month(said, step), "year": str(said.year + step)}[match["unit"].lower()]
     count = _count(match["number"])
     return _month(said, -count) if match["units"].lower() == "month" else str(said.year - count)
 

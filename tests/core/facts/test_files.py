@@ -106,6 +106,8 @@ def test_a_models_summary_gets_the_files_that_it_does_not_name() -> None:
     assert text.index("- b.py") < text.index("- c.py") < text.index("## State")
     assert with_files(text, states, budget=100, count=count_tokens) == text
     assert with_files(GOOD, {}, budget=100, count=count_tokens) == GOOD
+    for acts in ("", "retries added"):  # as an earlier summary said it
+        assert with_files(written, {"a.py": acts}, budget=100, count=count_tokens) == written
     few = with_files(GOOD, {f"src/{n}.py": "edited" for n in range(90)}, budget=60, count=count_tokens)
     assert count_tokens(few) - count_tokens(GOOD) <= 60 and "src/89.py" in few and "src/0.py" not in few
 

@@ -9,6 +9,7 @@ import pytest
 
 from compression.core.recall.recall import SAID_THEN, PastMessage, days_of, passages
 from compression.core.text.day_terms import day_term, day_terms, days_asked
+from compression.core.text.relative_dates import resolve
 from compression.core.values import Turn
 
 MONDAY = date(2023, 5, 8)
@@ -34,6 +35,12 @@ MONDAY = date(2023, 5, 8)
 def test_the_days_of_a_text(text: str, days: list[str]) -> None:
     own = day_term(MONDAY)
     assert sorted(day_terms(text, MONDAY)) == sorted({own, *(f"_d{day}" for day in days)})
+
+
+def test_letters_that_only_look_alike_name_no_day() -> None:
+    text = "ye\u017fterday, la\u017ft \u017funday, two days ago, GE\u017fTERN, \u0131er\u0131; gestern, ieri, yesterday"
+    assert set(day_terms(text, MONDAY)) == {day_term(MONDAY), "_d20230506", "_d20230507"}
+    assert "la\u017ft \u017funday, two days ago (6 May)" in resolve(text, MONDAY)
 
 
 def test_a_date_without_a_year_is_the_nearest_one() -> None:
