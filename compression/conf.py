@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,11 @@ def template(mode: str) -> str:
     """The prompt template for summaries: the administrator's for the mode, else theirs for all modes, else ours."""
     texts = PromptTemplate.objects.filter(mode__in=(mode, "")).order_by("-mode").values_list("text", flat=True)
     return texts.first() or usual_template()
+
+
+def template_digest(text: str) -> str:
+    """The first 8 digits of the SHA-256 of a template, which tell prompts apart in figures."""
+    return sha256(text.encode()).hexdigest()[:8]
 
 
 @cache

@@ -24,6 +24,9 @@ class CompactionManager(models.Manager["Compaction"]):
 class Compaction(models.Model):
     """One compaction of a conversation; its row serves as lock, log, progress and audit record.
 
+    `prompt` is the mode and the digest (`conf.template_digest`) of the template that the summary's model was given; ""
+    where no model wrote it.
+
     `parts` is the number of passages to summarise. `eta_ms` is the time left at `advanced_at` (null: unknown);
     `started_at` is the start of its worker's run. `answers` are the keys of the kept summaries used for it.
 
@@ -76,6 +79,7 @@ class Compaction(models.Model):
     started_at = models.DateTimeField(null=True, editable=False)
     strategy = models.CharField(max_length=16, blank=True)
     summariser = models.CharField(max_length=200, blank=True)
+    prompt = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
     level = models.PositiveSmallIntegerField(null=True)
     steering = models.JSONField(default=dict, blank=True)
     first_message = models.UUIDField(null=True)

@@ -51,6 +51,8 @@ def _faults() -> Iterator[str]:
         yield "MODEL_TIMEOUT_SECONDS must be a number of seconds, more than 0."
     if not 0.1 <= settings.GATEWAY_PING_SECONDS < inf:
         yield "GATEWAY_PING_SECONDS must be a number of seconds, at least 0.1."
+    if not 0 <= settings.SHADOW_SHARE <= 1:
+        yield f"SHADOW_SHARE must be from 0 to 1, not {settings.SHADOW_SHARE}."
     for name, least in MINIMUMS.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."

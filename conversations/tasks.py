@@ -9,6 +9,7 @@ from conversations.llm.probes import window_probe
 from conversations.llm.windows import windows
 from conversations.memory import message_index
 from conversations.ops import maintenance
+from conversations.requests import shadow
 from conversations.runtime import log_context
 from conversations.turns import queued, recovery, titles, turn, whole_files
 
@@ -30,6 +31,11 @@ async def compact(compaction_id: str) -> None:
 async def suggest_title(conversation_id: str, reply_id: str) -> None:
     with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
         await titles.suggest(UUID(conversation_id), UUID(reply_id))
+
+
+async def compare_with_whole_history(conversation_id: str, reply_id: str) -> None:
+    with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
+        await shadow.compare(UUID(conversation_id), UUID(reply_id))
 
 
 async def read_whole(reading_id: str) -> None:

@@ -75,6 +75,7 @@ def analytics(request: HttpRequest) -> HttpResponse:
         "charts": [
             *([] if choice.is_of_compactions else charts.of_requests(overview, days)),
             *charts.of_compactions(overview, days),
+            *charts.of_comparisons(overview),
         ],
         "by_model": [] if choice.is_of_compactions else _by_model(overview),
         "breakdowns": _breakdowns(overview),

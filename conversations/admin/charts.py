@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext
 
 from compression import analytics
 from compression.analytics import ANOTHER_MODEL, OTHER, Run, percentile
@@ -17,6 +18,7 @@ from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics.charts import Chart, Series, labelled
+from conversations.analytics.comparisons import Compared, mean_agreement
 from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tallies, Tally, grouped, total
 from conversations.runtime.amounts import amount, localized
@@ -192,6 +194,44 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
             % {"share": _share(stood_in.total(), len(done))},
         ),
     ]
+
+
+def of_comparisons(overview: Overview) -> list[Chart]:
+    """The charts of replies compared with answers from the whole history; none where there are no such replies.
+
+    Grades of another judge are no part of them, since they cannot be compared.
+    """
+    rows = [row for row in overview.compared if row.judge == settings.SHADOW_JUDGE]
+    if not rows:
+        return []
+    replies = sum(row.replies for row in rows)
+    sent, full = sum(row.sent_tokens for row in rows), sum(row.full_tokens for row in rows)
+    note = ngettext(
+        "%(replies)s reply, with %(share)s of the tokens of the whole history.",
+        "%(replies)s replies, with %(share)s of the tokens of the whole history.",
+        replies,
+    ) % {"replies": amount(replies), "share": _share(sent, full)}
+    way = (
+        _("Graded by %(judge)s.") % {"judge": settings.SHADOW_JUDGE}
+        if settings.SHADOW_JUDGE
+        else _("The share of words in common.")
+    )
+    return [
+        _agreement(_("Agreement with the whole history, by model"), rows, lambda row: row.model, f"{way} {note}"),
+        _agreement(_("Agreement, by strategy"), rows, lambda row: row.strategy, way),
+        _agreement(_("Agreement, by prompt for summaries"), rows, _prompt, way),
+    ]
+
+
+def _prompt(row: Compared) -> str:
+    return row.prompt or _("no model")
+
+
+def _agreement(title: str, rows: list[Compared], by: Callable[[Compared], str], note: str) -> Chart:
+    means = list(mean_agreement(rows, by).items())[:MAX_REASONS]
+    labels = tuple(f"{name} ({amount(replies)})" for name, (replies, _mean) in means)
+    values = tuple(round(100 * mean, 1) for _name, (_replies, mean) in means)
+    return Chart(title, "percent", labels, (Series(_("agreement"), values),), "ranks", note)
 
 
 REDUCTIONS = ((0.1, gettext_noop("a tenth below")), (0.5, gettext_noop("median")), (0.9, gettext_noop("a tenth above")))

@@ -56,5 +56,9 @@ class PromptTemplateAdmin(admin.ModelAdmin):
     """A prompt template for summaries, which replaces the engine's own wording."""
 
     form = PromptTemplateForm
-    list_display = ["__str__", "updated_at"]
+    list_display = ["__str__", "digest", "updated_at"]
     fields = ["mode", "text"]
+
+    @admin.display(description=_("Digest in figures"))
+    def digest(self, template: PromptTemplate) -> str:
+        return conf.template_digest(template.text)

@@ -1,4 +1,4 @@
-"""Tokens, cost and savings of one person's requests: replies, gateway calls, summaries and titles."""
+"""Tokens, cost and savings of one person's requests: replies, gateway calls, summaries and background requests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from datetime import date
 from decimal import Decimal
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from compression import analytics
 from compression.days import Days
@@ -15,7 +17,7 @@ from conversations.analytics import ledger
 from conversations.analytics.totals import Tallies, Tally, grouped, merged, total
 from conversations.models import ApiKey, GatewayCall
 
-NO_KEY = "a key that is gone"
+NO_KEY = gettext_noop("a key that is gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,16 @@ class Account:
 
     @property
     def by_source(self) -> list[tuple[str, Tally]]:
-        """The totals of replies, each gateway key, summaries and titles; sources without requests are left out."""
-        keys = grouped(self.calls, lambda kind: self.keys.get(kind.key or 0, NO_KEY))
-        named = [(f"Gateway, {name}", tally) for name, tally in sorted(keys.items())]
-        replies, summaries, titles = (total(of.values()) for of in (self.replies, self.summaries, self.errands))
-        sources = [("Replies", replies), *named, ("Summaries", summaries), ("Titles", titles)]
+        """The totals of replies, each gateway key, summaries and background requests, where there are any."""
+        keys = grouped(self.calls, lambda kind: self.keys.get(kind.key or 0, _(NO_KEY)))
+        named = [(_("Gateway, %(key)s") % {"key": name}, tally) for name, tally in sorted(keys.items())]
+        replies, summaries, background = (total(of.values()) for of in (self.replies, self.summaries, self.errands))
+        sources = [
+            (_("Replies"), replies),
+            *named,
+            (_("Summaries"), summaries),
+            (_("Background requests"), background),
+        ]
         return [entry for entry in sources if entry[1].requests]
 
     def by_day(self, days: Days) -> list[tuple[date, Tally]]:

@@ -14,12 +14,13 @@ from compression.analytics import Run
 from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics import ledger
+from conversations.analytics.comparisons import Compared, comparisons
 from conversations.analytics.ledger import Wait
 from conversations.analytics.totals import Tallies, merged
 
 KEPT_SECONDS = 600
 """Seconds that the figures of past days are cached."""
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """The version of the cached value's format; raise it with every change, since older processes share the cache."""
 
 
@@ -30,6 +31,7 @@ class Overview:
     waits: list[Wait]
     runs: list[Run]
     errands: Tallies
+    compared: list[Compared]
 
     @cached_property
     def paid(self) -> Tallies:
@@ -65,6 +67,11 @@ class Overview:
             [wait for wait in self.waits if model in ("", wait.model)],
             [run for run in self.runs if is_meant(run)],
             {kind: tally for kind, tally in self.errands.items() if model in ("", kind.model)},
+            [
+                row
+                for row in self.compared
+                if model in ("", row.model) and trigger in ("", row.trigger) and flow in ("", row.flow)
+            ],
         )
 
 
@@ -82,6 +89,7 @@ def overview_of(days: Days, *, today: date) -> Overview:
         [*past.waits, *now.waits],
         [*now.runs, *past.runs],
         past.errands | now.errands,
+        [*past.compared, *now.compared],
     )
 
 
@@ -99,4 +107,5 @@ def _query_overview(days: Days) -> Overview:
         ledger.waits(days, of=answered),
         analytics.runs(Compaction.objects.all(), days),
         ledger.errands(days),
+        comparisons(days),
     )

@@ -134,6 +134,11 @@ class ModelSummariser:
         self._given, self._kept, self._stored, self._has_failed = {}, set(), set(), False
 
     @property
+    def prompt(self) -> str:
+        """The prompt's name in figures: the mode, and the digest of its template."""
+        return f"{self._mode} {conf.template_digest(self._template)}"
+
+    @property
     def answers(self) -> list[str]:
         """The keys of the answers that the last accepted summary was made of."""
         return self._accepted

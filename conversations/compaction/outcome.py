@@ -30,6 +30,7 @@ def figures_of(row: Compaction, rungs: Sequence[Summariser], chosen: Climb) -> d
         "facts_kept": draft.retention.kept,
         "facts_repaired": draft.retention.repaired,
         "summary_preview": " ".join(draft.summary.replace("## Summary", "").split())[:100],
+        "prompt": writer.prompt if isinstance(writer, ModelSummariser) else "",
         "answers": writer.answers if isinstance(writer, ModelSummariser) else [],
     } | _spent(row, rungs)
 

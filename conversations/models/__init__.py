@@ -14,6 +14,7 @@ from conversations.models.preference import Preference
 from conversations.models.project import Project, ProjectMember
 from conversations.models.queued_message import QueuedMessage
 from conversations.models.saved_prompt import SavedPrompt
+from conversations.models.shadow_comparison import ShadowComparison
 from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
 from conversations.models.whole_reading import WholeReading
@@ -39,6 +40,7 @@ __all__ = [
     "ProjectMember",
     "QueuedMessage",
     "SavedPrompt",
+    "ShadowComparison",
     "ToolCall",
     "ToolServer",
     "WholeReading",

@@ -13,6 +13,7 @@ class Errand(models.Model):
     class Purpose(models.TextChoices):
         TITLE = "title", "Title"
         READING = "reading", "Reading of a file"
+        SHADOW = "shadow", "Comparison with the whole history"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

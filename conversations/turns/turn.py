@@ -31,7 +31,7 @@ from conversations.messages.answer import Answer
 from conversations.messages.replies import retry
 from conversations.messages.reply_lease import Held
 from conversations.models import Conversation, Message
-from conversations.requests import usage
+from conversations.requests import shadow, usage
 from conversations.runtime import event_types
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
@@ -246,11 +246,13 @@ async def _save(
 
 
 async def _look_ahead(running: Running, reply: Message) -> None:
-    """After a complete reply, have an ahead-of-time summary and a title made in the background if they are due."""
+    """After a complete reply, start what is due in the background: a summary ahead of time, a title, a comparison."""
     with suppress(Conversation.DoesNotExist):
         await sync_to_async(trigger.prepare_ahead)(reply.conversation_id)
     if titles.is_due(running.answer.sent):
         await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
+    if shadow.is_due(reply.pk, running.answer.sent):
+        await sync_to_async(shadow.compare_later)(reply.conversation_id, reply.pk)
 
 
 def _next(running: Running, reply: Message) -> Running:

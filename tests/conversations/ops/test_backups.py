@@ -52,6 +52,7 @@ from conversations.models import (
     ProjectMember,
     QueuedMessage,
     SavedPrompt,
+    ShadowComparison,
     ToolCall,
     ToolServer,
     WholeReading,
@@ -125,6 +126,14 @@ def people(user: User, conversation: Conversation) -> None:
     )
     HeldResponse.objects.create(id=uuid4(), owner=user, before=[], input="[]", output="[]")
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
+    ShadowComparison.objects.create(
+        reply=message,
+        compaction=Compaction.objects.first(),
+        model="scripted",
+        agreement=0.7,
+        sent_tokens=9,
+        full_tokens=99,
+    )
     Attachment.objects.create(
         owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",
         size=4, digest="d", tokens=1_000, data=b"\x89PNG",

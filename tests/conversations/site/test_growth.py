@@ -37,8 +37,8 @@ from tests.growth import growth, repeated
 
 pytestmark = pytest.mark.once
 MESSAGE = 200_000
-MINUTE = timedelta(minutes=1)
 """Characters of the longest message."""
+MINUTE = timedelta(minutes=1)
 FRAGMENTS = (
     *(" ", "\t", "\n", "a", "a ", "1", ".", "-", "- ", "* ", "*", "**", "_", "`", "```\n", "~", "|", "|-", "|a"),
     *("||\n", "[", "]", "[]", "[a](", "![", "(", ")", "<", "<a", "<!--", "&", "&#", "\\", "\\(", "$", "$a", "$$"),

@@ -64,7 +64,7 @@ async def test_what_a_title_cost_is_in_its_owners_account_and_the_administrators
     days = Days.until(timezone.localdate(), count=1)
     account = await sync_to_async(person.account_of)(await User.objects.aget(), days)
     (name, replies), (title, asked_for) = account.by_source
-    assert (name, title, asked_for.requests) == ("Replies", "Titles", 1)
+    assert (name, title, asked_for.requests) == ("Replies", "Background requests", 1)
     assert asked_for.prompt > 50 and asked_for.cost > 0
     assert account.total.cost == replies.cost + asked_for.cost
     everybody = await sync_to_async(site.overview_of)(days, today=timezone.localdate())
