@@ -11,7 +11,7 @@ ON_POSTGRESQL := tests/conversations tests/compression tests/agents
 SECOND_TRIES := $(abspath $(VENV))/second-tries
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test needs check lock wheel bench bench-load bench-memory bench-retention torture clean
+.PHONY: run setup test needs check docs lock wheel bench bench-load bench-memory bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -32,7 +32,7 @@ test: needs check
 needs: $(VENV)/installed-dev
 	@$(PYTHON) -m tests.needs install
 
-check: $(VENV)/installed-dev
+check: docs
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check --quiet .
 	@$(VENV)/bin/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
@@ -41,6 +41,10 @@ check: $(VENV)/installed-dev
 	@$(VENV)/bin/mypy --no-error-summary --strict compression/core
 	@$(VENV)/bin/mypy -n 2 --no-error-summary chatsite conversations compression
 	@$(PYTHON) manage.py makemigrations --check --dry-run > /dev/null
+
+# The documentation as a site, in var/docs; a link that leads nowhere is an error.
+docs: $(VENV)/installed-dev
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
 
 bench: $(VENV)/installed-dev
 	@missed=0; for part in compaction stages parts ledger context live gateway clients programs agents artefacts economy documents; do \
