@@ -44,7 +44,7 @@ check: docs
 
 # The documentation as a site, in var/docs; a link that leads nowhere is an error.
 docs: $(VENV)/installed-dev
-	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict > $(VENV)/docs.log 2>&1 || { cat $(VENV)/docs.log; exit 1; }
 
 bench: $(VENV)/installed-dev
 	@missed=0; for part in compaction stages parts ledger context live gateway clients programs agents artefacts economy documents; do \
