@@ -79,9 +79,7 @@ def summary_of_ports(request: Request) -> str:
 
 def made(llm: LlmServer, tokens: int) -> Any:
     """A new person's conversation, with a model that summarises in a small window beside the one that chats."""
-    from django.contrib.auth.models import User
-
-    from conversations.models import Conversation, Message, ModelProfile
+    from conversations.models import Conversation, Message, ModelProfile, User
     from tests.conversations.chat import fill
 
     owner = User.objects.create(username=f"reader {User.objects.count()}")

@@ -204,7 +204,7 @@ def works(person: Person, llm: LlmServer, place: Site) -> None:
 
 def shares(page: Page, place: Site) -> None:
     """The page of a project with two chats, instructions, a file, and a person that it is shared with."""
-    make = "from django.contrib.auth.models import User; User.objects.create_user('grace')"
+    make = "from conversations.models import User; User.objects.create_user('grace')"
     subprocess.run([sys.executable, "manage.py", "shell", "-c", make], env=place.environment, check=True)
     page.goto(place.url)
     page.get_by_role("button", name="New project").click()

@@ -17,14 +17,14 @@ from itertools import batched
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.models import Session
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 from django.db.models.signals import post_delete, post_save
 from django.http import HttpRequest
 from django.utils import timezone
 
-from conversations.models import ApiKey
+from conversations.models import ApiKey, User
 from conversations.runtime.event_types import Signal
 from conversations.runtime.events import hub, publish
 

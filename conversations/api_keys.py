@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from conversations import admission, limits
 from conversations.errors import Conflict, NotFound
-from conversations.models import ApiKey, Project
+from conversations.models import ApiKey, Project, User
 from conversations.models.api_key import digest, key_of
 from conversations.runtime import log_context
 from conversations.validation import clean_text

@@ -9,14 +9,13 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from time import time
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from compression.models import Compaction
 from conversations.errors import TooMany
-from conversations.models import Message
+from conversations.models import Message, User
 from conversations.runtime import database
 from conversations.runtime.bounded import BoundedCache
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
@@ -11,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid, NotFound
 from conversations.memory import message_index
-from conversations.models import ApiKey, Conversation, Project, ProjectMember
+from conversations.models import ApiKey, Conversation, Project, ProjectMember, User
 from conversations.projects import WRITER
 from conversations.validation import clean_text
 

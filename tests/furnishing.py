@@ -54,10 +54,10 @@ def main() -> None:
     import django
 
     django.setup()
-    from django.contrib.auth.models import User
     from django.core.management import call_command
 
     from conversations import api_keys
+    from conversations.models import User
 
     call_command("migrate", verbosity=0)
     [(name, session)] = make(["alice"]).items()

@@ -12,7 +12,7 @@ from django.db.models import Field, Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from conversations.models import AgentStep, LedgerEntry, Message, ModelProfile, ToolCall
+from conversations.models import AgentStep, LedgerEntry, Message, ModelProfile, ToolCall, User
 
 OWN_APPS = ("conversations", "compression")
 APP_NAMES = {"conversations": "Conversations", "compression": "Compression", "axes": "Sign-in attempts"}
@@ -80,7 +80,7 @@ def _shown(admins: Admins) -> Iterator[tuple[type[Model], list[str]]]:
     """Each model with the names of the fields that its page, its list and its filters show."""
     yield from LISTED.items()
     for model, page in admins.items():
-        if model._meta.app_label not in OWN_APPS:
+        if model._meta.app_label not in OWN_APPS or model is User:  # whose fields are Django's, and translated there
             continue
         names = flatten_fieldsets(page.fieldsets) if page.fieldsets else flatten(page.fields or [])
         if not names:

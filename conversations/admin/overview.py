@@ -111,7 +111,7 @@ def _people() -> Tile:
     people = get_user_model().objects.filter(is_active=True).count()
     week = Conversation.objects.filter(updated_at__gte=timezone.now() - WEEK)
     active = week.order_by().values("owner").distinct().count()
-    return Tile(_("People"), "people", reverse("admin:auth_user_changelist"), people, _active(active))
+    return Tile(_("People"), "people", reverse("admin:conversations_user_changelist"), people, _active(active))
 
 
 def _active(number: int) -> str:
@@ -161,7 +161,7 @@ def _analytics(today: date) -> tuple[Tile, Figures]:
 
 
 TILES = {
-    "auth.User": _people,
+    "conversations.User": _people,
     "conversations.ModelProfile": _models,
     "conversations.ToolServer": _tools,
     "conversations.Conversation": _conversations,

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
 from django.db.models import Model
 from django.http import HttpRequest
 
 from conversations.admin.base import Deletion, ReadOnlyAdmin, deletion
-from conversations.models import ApiKey, Conversation
+from conversations.models import ApiKey, Conversation, User
 
 
 @admin.register(ApiKey)
@@ -30,12 +31,22 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 GRANTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 """The fields of a person that only superusers can change."""
 
-admin.site.unregister(User)
+
+class PersonForm(UserChangeForm):
+    class Meta(UserChangeForm.Meta):
+        model = User
+
+
+class NewPersonForm(AdminUserCreationForm):
+    class Meta(AdminUserCreationForm.Meta):
+        model = User
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
     """A person. Deleting a person deletes their conversations, with compactions that cannot be deleted on their own."""
+
+    form, add_form = PersonForm, NewPersonForm
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         given = () if _is_superuser(request) else GRANTS

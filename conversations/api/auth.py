@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
@@ -14,6 +13,7 @@ from conversations import api_keys
 from conversations.admission import admission_of
 from conversations.errors import MEDIA_TYPE, UnsupportedMediaType
 from conversations.limits import note_guess, require_guesses, require_rate
+from conversations.models import User
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 

@@ -17,6 +17,7 @@ from conversations.models.saved_prompt import SavedPrompt
 from conversations.models.shadow_comparison import ShadowComparison
 from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
+from conversations.models.user import User
 from conversations.models.whole_reading import WholeReading
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "ShadowComparison",
     "ToolCall",
     "ToolServer",
+    "User",
     "WholeReading",
     "Wording",
 ]

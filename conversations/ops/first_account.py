@@ -6,10 +6,10 @@ from pathlib import Path
 from secrets import compare_digest
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
+from conversations.models import User
 from conversations.runtime.private_files import read_or_make_secret
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

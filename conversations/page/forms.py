@@ -10,7 +10,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import UserCreationForm
-from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
@@ -23,7 +22,7 @@ from conversations.context.economy import ECONOMY, economical, prices_of
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
 from conversations.llm.profiles import enabled
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.ops import first_account
 from conversations.page.bound_forms import KeepingSelect, TypedField
 from conversations.validation import POLICY
@@ -53,7 +52,7 @@ class SetupForm(UserCreationForm):
         """Create and return the account; None if another account was made meanwhile."""
         with transaction.atomic():
             # Lock a row that always exists, so that two first visitors take turns. SQLite has one writer anyway.
-            ContentType.objects.select_for_update().get(app_label="auth", model="user")
+            ContentType.objects.select_for_update().get(app_label="conversations", model="user")
             if User.objects.exists():
                 return None
             user = self.save(commit=False)

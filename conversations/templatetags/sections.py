@@ -25,7 +25,7 @@ class Section:
 
 SECTIONS = (
     (gettext_noop("Overview"), "overview", "overview", ""),
-    (gettext_noop("People"), "people", "admin:auth_user_changelist", "auth.User"),
+    (gettext_noop("People"), "people", "admin:conversations_user_changelist", "conversations.User"),
     (gettext_noop("Models"), "models", "admin:conversations_modelprofile_changelist", "conversations.ModelProfile"),
     (gettext_noop("Tools"), "tools", "admin:conversations_toolserver_changelist", "conversations.ToolServer"),
     (

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
 from conversations.admin.tool_server_form import ToolServerForm
-from conversations.models import ToolServer
+from conversations.models import ToolServer, User
 
 pytestmark = pytest.mark.once
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from conversations.api.events import cursor
-from conversations.models import Conversation, Message, ToolCall
+from conversations.models import Conversation, Message, ToolCall, User
 from tests.agents.conftest import ToolChat
 from tests.agents.rows import TASK, called, folded, say, worked
 from tests.conversations.api.test_api_events import Stream, get

@@ -10,7 +10,6 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -25,7 +24,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.messages import search
-from conversations.models import AgentRun, Conversation, Message, ToolCall
+from conversations.models import AgentRun, Conversation, Message, ToolCall, User
 from conversations.ops import maintenance
 from conversations.runtime import metrics
 from conversations.turns import forks

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from tests.agents.rows import worked
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from conversations.context import transcript
@@ -15,7 +14,7 @@ from conversations.context.prompt import assemble
 from conversations.llm.known_models import calls_tools
 from conversations.llm.profiles import connect, sync_profiles
 from conversations.llm.providers import unsupported_options
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.requests.request_log import Sent
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import START, fill

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction
@@ -17,7 +16,7 @@ from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.requests import usage
 from conversations.turns import forks
 from tests.agents.conftest import ToolChat

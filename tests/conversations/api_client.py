@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
-from django.contrib.auth.models import User
 
-from conversations.models import ApiKey
+from conversations.models import ApiKey, User
 from tests.conversations.conforming import ConformingAsyncClient, ConformingClient
 
 JSON = "application/json"

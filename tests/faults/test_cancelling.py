@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 
@@ -22,7 +21,7 @@ from conversations.compaction import commit as compaction_commit
 from conversations.compaction import trigger as room
 from conversations.context import transcript
 from conversations.errors import Conflict
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.runtime.events import hub
 from conversations.turns import running, stop, turn
 from tests.conversations.api_client import Api, refused

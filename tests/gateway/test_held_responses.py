@@ -8,11 +8,10 @@ from typing import Any
 
 import openai
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from conversations.gateway.openai_responses import held
-from conversations.models import HeldResponse
+from conversations.models import HeldResponse, User
 from conversations.ops.maintenance import tidy
 from tests.gateway.caller import Caller
 from tests.gateway.test_responses import WEATHER

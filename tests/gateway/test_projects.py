@@ -16,7 +16,7 @@ from tests.gateway.caller import Caller
 
 SAID = "Times are UTC."
 MADE = """
-from django.contrib.auth.models import User
+from conversations.models import User
 from conversations import projects
 from conversations.instructions import ledger, conversation_settings as settings
 from conversations.models import ApiKey, Conversation

@@ -16,8 +16,9 @@ def make(names: Iterable[str]) -> dict[str, str]:
     from django.contrib.auth import BACKEND_SESSION_KEY as BACKEND_KEY
     from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.auth.hashers import make_password
-    from django.contrib.auth.models import User
     from django.contrib.sessions.backends.db import SessionStore
+
+    from conversations.models import User
 
     password = make_password(PASSWORD)
     rows = [User(username=name, password=password, is_staff=True, is_superuser=True) for name in names]

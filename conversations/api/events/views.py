@@ -9,7 +9,6 @@ from typing import Annotated
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.http import Http404
 from django.http.response import HttpResponseBase
 from ninja import Query, Router
@@ -22,7 +21,7 @@ from conversations.api.events.sse import BEAT, event_stream
 from conversations.api.events.subscription import Telling
 from conversations.api.openapi import EVENTS, refuses
 from conversations.errors import TooMany
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.runtime import metrics, shutdown
 from conversations.runtime.events import hub
 

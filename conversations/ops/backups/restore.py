@@ -9,7 +9,7 @@ from itertools import batched, groupby
 from operator import itemgetter
 from typing import Any, BinaryIO
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.management.color import no_style
 from django.db import DatabaseError, connection, transaction
@@ -21,12 +21,16 @@ from compression.models import Compaction, PromptTemplate
 from conversations.compaction.lease import ABANDONED
 from conversations.errors import Refused
 from conversations.messages import replies
-from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
+from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer, User
 from conversations.ops.backups.file_format import read_rows
 from conversations.ops.backups.tables import Permissions, Table, migrations, permissions, tables
 from conversations.runtime import database
 
-NAMED = {"auth.user": "users", "conversations.conversation": "conversations", "conversations.message": "messages"}
+NAMED = {
+    "conversations.user": "users",
+    "conversations.conversation": "conversations",
+    "conversations.message": "messages",
+}
 
 CUT_OFF = "The backup was taken while this was going on."
 

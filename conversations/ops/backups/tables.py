@@ -13,13 +13,14 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 from django.apps import apps
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import BinaryField, ExpressionWrapper, F, Field, ForeignKey, JSONField, Model, TextField, Value
 
 from conversations.errors import Refused
+from conversations.models import User
 from conversations.models.encrypted import EncryptedTextField
 
 APPS = ("conversations", "compression")

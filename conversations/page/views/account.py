@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +12,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from conversations import limits, preferences
+from conversations.models import User
 from conversations.ops import first_account
 from conversations.page.forms import SetupForm
 

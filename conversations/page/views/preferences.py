@@ -11,7 +11,6 @@ from django import forms
 from django.conf import settings as site_settings
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -27,7 +26,7 @@ from conversations.context.system_prompt import clean_system_prompt
 from conversations.errors import Invalid, Refused
 from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile
-from conversations.models import ModelProfile, Preference
+from conversations.models import ModelProfile, Preference, User
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.page.bound_forms import refuse_in
 from conversations.page.forms import without_help

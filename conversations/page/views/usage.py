@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import cast
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.formats import date_format
@@ -19,6 +18,7 @@ from conversations.analytics import ledger, person
 from conversations.analytics.charts import Chart, Series
 from conversations.analytics.person import Account
 from conversations.analytics.totals import Tallies, Tally, grouped
+from conversations.models import User
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.quota import MB, used_by

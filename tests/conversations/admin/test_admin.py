@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.http import HttpRequest
 from django.test import Client
@@ -16,7 +15,7 @@ from django.utils import timezone
 
 from compression.models import Compaction, Snapshot
 from conversations.admin import ConversationAdmin
-from conversations.models import ApiKey, Conversation, Message, ModelProfile
+from conversations.models import ApiKey, Conversation, Message, ModelProfile, User
 from tests.conversations.chat import fill
 
 PAGES = [
@@ -226,7 +225,7 @@ def test_a_key_of_the_api_shows_no_hash_and_can_be_taken_away(client: Client, us
     assert not ApiKey.objects.exists()
 
 
-@pytest.mark.parametrize("what", ["conversations/conversation", "auth/user"])
+@pytest.mark.parametrize("what", ["conversations/conversation", "conversations/user"])
 def test_deleting_says_what_goes_along_in_figures_and_takes_compactions_too(
     client: Client, conversation: Conversation, what: str
 ) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission
 from django.test import Client
 
 from compression.models import Compaction
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from tests.conversations.pages import elements
 
 pytestmark = pytest.mark.once

@@ -9,7 +9,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
 
@@ -17,7 +17,7 @@ from conversations.admin.profiles import LEARNED, ModelProfileForm, connection_n
 from conversations.llm.port import Spent
 from conversations.llm.probes import connection_test
 from conversations.llm.probes.connection_test import ConnectionTest
-from conversations.models import ModelProfile
+from conversations.models import ModelProfile, User
 from tests import llm_windows
 from tests.llm_server import LlmServer, closed_port
 

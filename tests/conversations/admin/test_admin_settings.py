@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from conversations.instructions.rules import MAX_RULES
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from tests.conversations.api_client import Api
 from tests.conversations.instructions.test_settings_alike import SETTINGS, outcome
 

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -14,7 +13,7 @@ from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics import ledger, person
 from conversations.analytics.totals import Kind, Tally, grouped, total
-from conversations.models import ApiKey, Conversation, GatewayCall, Message, ModelProfile
+from conversations.models import ApiKey, Conversation, GatewayCall, Message, ModelProfile, User
 from tests.conversations.chat import fill
 from tests.conversations.plans import plans
 from tests.conversations.spent import NOON, call, failed, reply, run

@@ -6,11 +6,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from conversations.models import Attachment, Conversation, Message, ModelProfile
+from conversations.models import Attachment, Conversation, Message, ModelProfile, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.pictures import picture
 

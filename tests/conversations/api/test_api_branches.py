@@ -5,10 +5,9 @@ import asyncio
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 
 from compression.models import Compaction
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.turns import stop, turn
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill

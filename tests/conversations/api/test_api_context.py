@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.leases import expiry
 from compression.models import Compaction, Snapshot
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages

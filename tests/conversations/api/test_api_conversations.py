@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.runtime.events import hub
 from tests.conversations.api_client import Api, refused
 

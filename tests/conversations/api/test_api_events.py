@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from conversations import limits
 from conversations.api.events import catch_up, subscription, views
 from conversations.compaction import compaction
 from conversations.messages import protection
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.runtime import metrics
 from conversations.runtime.events import hub
 from conversations.runtime.subscription import MAX_QUEUED_EVENTS, RESYNC, Event

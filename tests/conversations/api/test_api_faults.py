@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.test import Client
 
+from conversations.models import User
 from tests.conversations.api_client import refused
 
 ALL = "/api/conversations"

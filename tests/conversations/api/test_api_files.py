@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from tests.conftest import DATA
 from tests.conversations.api_client import Api, refused
 from tests.conversations.exchange.test_exchange_archive import zipped

@@ -7,13 +7,12 @@ import time
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from tests.conversations.api_client import Api, refused
 
 ALL = "/api/conversations"

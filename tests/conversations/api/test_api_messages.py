@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.models import Compaction
 from conversations.api.events import sse
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.runtime.events import hub
 from conversations.turns import running as turns_running
 from tests.conversations.api_client import Api, refused

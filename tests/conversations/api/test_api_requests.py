@@ -6,11 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from conversations.models import ApiKey, Conversation
+from conversations.models import ApiKey, Conversation, User
 from tests.conversations.api_client import JSON, Api, refused
 
 pytestmark = pytest.mark.once

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from compression.models import Compaction
-from conversations.models import ApiKey, Conversation, Message
+from conversations.models import ApiKey, Conversation, Message, User
 from tests.conversations.api.test_api_messages import events_of
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill

@@ -7,14 +7,13 @@ from time import time
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
 from conversations.errors import TooMany
 from conversations.limits import GUESSES_A_MINUTE, note_guess, require_guesses, require_rate
-from conversations.models import ApiKey
+from conversations.models import ApiKey, User
 from conversations.models.api_key import digest
 from tests.conversations.api_client import Api, refused
 

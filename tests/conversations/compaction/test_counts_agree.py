@@ -9,14 +9,13 @@ from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.requests import usage
 from conversations.runtime.events import hub
 from tests.conversations.api_client import Api

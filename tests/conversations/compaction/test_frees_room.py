@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction
 from conversations.memory import recall
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.page.meter import meter
 from conversations.requests import usage
 from tests.conversations.api_client import Api

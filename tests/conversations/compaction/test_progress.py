@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -17,7 +16,7 @@ from compression.leases import expiry
 from compression.models import Compaction
 from conversations.compaction import lease
 from conversations.compaction.progress import eta_seconds, usual_seconds
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.runtime.events import hub
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from compression import conf
@@ -15,7 +14,7 @@ from compression.core.text.quoting import escaped
 from compression.models import Compaction, PromptTemplate
 from conversations.compaction import compaction
 from conversations.errors import Invalid
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer, Request

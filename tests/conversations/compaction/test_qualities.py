@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.models import Checkpoint, Compaction, KeptSummary
 from conversations.compaction import compaction, undone
 from conversations.instructions import conversation_settings
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.turns import forks
 from tests.conversations.chat import Chat, fill
 from tests.conversations.compaction.test_ahead import fill_up, readied

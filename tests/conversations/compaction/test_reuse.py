@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -19,7 +18,7 @@ from conversations.compaction import ahead_of_time, compaction, lease, snapshots
 from conversations.compaction.kept_answers import KeptAnswers
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.profiles import connect
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.ops import maintenance
 from conversations.turns import conversations
 from tests.conversations.chat import Chat, fill

@@ -7,7 +7,6 @@ import re
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -17,7 +16,7 @@ from compression.models import Checkpoint, Compaction
 from conversations.compaction import ahead_of_time, compaction, edit_summary
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.turns import forks
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill

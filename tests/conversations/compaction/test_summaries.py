@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
@@ -17,7 +16,7 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary
 from conversations.errors import Conflict, Invalid
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.page.markup.diff import LIMIT, Line, diff
 from conversations.templatetags.chat import fallback, story
 from tests.conversations.chat import fill

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations.compaction import compaction, undone
 from conversations.instructions import conversation_settings
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.requests import usage
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.core.values import ToolUse
 from conversations.context import head, transcript
-from conversations.models import Conversation, Message, ModelProfile, Project, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, Project, ToolCall, User
 
 pytestmark = pytest.mark.django_db
 

@@ -7,11 +7,10 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from compression.core.context import MARKER
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from tests.conversations.api_client import Api
 from tests.conversations.chat import fill
 from tests.conversations.context.test_untrusted import THIN, compact, next_request, say

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -23,7 +22,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions import goals
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, Goal, Message, Paste, ToolCall
+from conversations.models import Conversation, Goal, Message, Paste, ToolCall, User
 from conversations.turns import branches, forks, versions
 from tests.conversations.api_client import Api
 from tests.conversations.chat import START, Chat, fill

@@ -8,7 +8,6 @@ from typing import Any
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from PIL import Image
@@ -16,7 +15,7 @@ from PIL import Image
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
 from conversations.exchange.imports import Imported, import_conversations
-from conversations.models import Attachment, Conversation
+from conversations.models import Attachment, Conversation, User
 from tests.conversations.exports import chatgpt, claude, told, wrote
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]

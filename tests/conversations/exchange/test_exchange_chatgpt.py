@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from conversations.errors import Invalid
 from conversations.exchange.formats import chatgpt as format_of_chatgpt
 from conversations.exchange.imports import Imported, import_conversations
-from conversations.models import Conversation, Message, ToolCall
+from conversations.models import Conversation, Message, ToolCall, User
 from tests.conversations.exports import DATE, chatgpt, told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]

@@ -7,11 +7,10 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.errors import Invalid
 from conversations.exchange.imports import Imported, import_conversations
-from conversations.models import Conversation, LedgerEntry, ToolCall
+from conversations.models import Conversation, LedgerEntry, ToolCall, User
 from tests.conversations.exports import claude, wrote
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]

@@ -6,14 +6,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.contrib.auth.models import User
 
 from compression.models import Checkpoint, Compaction
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
-from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, ToolCall, User
 from tests.conftest import DATA
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]

@@ -8,7 +8,6 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.messages import attachments
 from conversations.messages.pastes import Pasted
-from conversations.models import Attachment, Conversation
+from conversations.models import Attachment, Conversation, User
 from conversations.requests import next_request
 from conversations.runtime.payloads import message_json
 from tests.conversations.messages.test_attachments import ask, conversation, profile, put, user

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from conversations.context.transcript import message_tokens
 from conversations.errors import Invalid
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.json_stream import entries
-from conversations.models import Conversation, Message, ToolCall
+from conversations.models import Conversation, Message, ToolCall, User
 from conversations.validation import parse_json
 
 pytestmark = pytest.mark.django_db

@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from PIL import Image
 
 from conversations.errors import Invalid
 from conversations.exchange.formats.foreign_html import as_markdown
 from conversations.exchange.formats.open_webui import shown_parts
 from conversations.exchange.imports import Imported, import_conversations
-from conversations.models import Attachment, Conversation, ToolCall
+from conversations.models import Attachment, Conversation, ToolCall, User
 from tests.conversations.exports import gemini, grok, librechat, open_webui
 from tests.growth import growth, repeated
 

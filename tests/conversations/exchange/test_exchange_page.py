@@ -4,10 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.page.views.sidebar import LIMIT
 from tests.conversations.exchange.test_exchange_archive import zipped
 from tests.conversations.exports import chatgpt, claude, told, wrote

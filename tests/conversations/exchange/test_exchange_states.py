@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given
@@ -31,7 +30,7 @@ from conversations.exchange.markdown import as_markdown
 from conversations.instructions import goals, ledger, ledger_entries
 from conversations.memory import message_index, recall
 from conversations.messages.protection import protect
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.requests import next_request, usage
 from conversations.turns import forks
 from tests.conftest import real_conversation

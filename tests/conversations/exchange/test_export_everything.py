@@ -8,7 +8,6 @@ from zipfile import ZipFile
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,7 +15,7 @@ from conversations import projects, saved_prompts
 from conversations.exchange.everything import everything
 from conversations.exchange.imports import import_conversations
 from conversations.messages.attachments import upload
-from conversations.models import Attachment, Conversation, Message
+from conversations.models import Attachment, Conversation, Message, User
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages
 from tests.conversations.pictures import picture

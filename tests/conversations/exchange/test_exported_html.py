@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from conversations.messages.attachments import upload
-from conversations.models import Conversation, ToolCall
+from conversations.models import Conversation, ToolCall, User
 from tests.conversations.chat import START, fill
 from tests.conversations.pictures import picture
 

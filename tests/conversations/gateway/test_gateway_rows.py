@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +20,7 @@ from conversations.context import transcript
 from conversations.gateway import checkpoints, compaction
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.request import GatewayRequest, parse_request
-from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
+from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile, User
 from conversations.ops import maintenance
 
 Raw = dict[str, Any]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -16,7 +15,7 @@ from conversations.gateway import checkpoints, summaries
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import compact_history
 from conversations.gateway.history import History, parse_history
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.turns import conversations, forks
 from tests.conversations.chat import Chat, fill
 from tests.conversations.plans import plans

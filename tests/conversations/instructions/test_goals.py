@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.core.goal import Progress, Step
 from compression.core.tokens import count_tokens
@@ -18,7 +17,7 @@ from conversations.errors import Invalid, NotFound
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions import goals
-from conversations.models import Conversation, Goal
+from conversations.models import Conversation, Goal, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations import preferences, projects
 from conversations.access import own_conversations
@@ -14,7 +13,7 @@ from conversations.context.system_prompt import KEPT_NOTED, KEPT_RULES, OWN_NOTE
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.instructions import conversation_settings as settings
 from conversations.instructions import ledger
-from conversations.models import Conversation, LedgerEntry, ModelProfile, Project
+from conversations.models import Conversation, LedgerEntry, ModelProfile, Project, User
 from conversations.turns import branches, forks, turn
 from tests.conversations.api_client import Api
 from tests.conversations.pages import Pages

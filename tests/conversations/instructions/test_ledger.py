@@ -10,7 +10,6 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -22,7 +21,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions import ledger, ledger_entries
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, LedgerEntry, Message
+from conversations.models import Conversation, LedgerEntry, Message, User
 from conversations.turns import branches, forks, versions
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
@@ -15,7 +14,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions import ledger, ledger_entries
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, ToolCall, User
 from conversations.turns import branches, forks, versions
 from tests.conversations.api_client import Api
 from tests.conversations.pages import Pages

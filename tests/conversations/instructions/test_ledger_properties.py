@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +22,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions import ledger, ledger_entries
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, LedgerEntry, Message, ModelProfile
+from conversations.models import Conversation, LedgerEntry, Message, ModelProfile, User
 from conversations.turns import begin, branches, forks, versions
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]

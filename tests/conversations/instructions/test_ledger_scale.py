@@ -7,14 +7,13 @@ import pstats
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from compression.ids import uuid7
 from conversations.instructions import ledger, ledger_entries
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.turns import forks
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.core.plan.tiers import TIERS, tier_budget
 from conversations.context import system_prompt
@@ -15,7 +14,7 @@ from conversations.context.system_prompt import Instructions
 from conversations.errors import Invalid, TooLarge
 from conversations.exchange.imports import import_conversations
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.turns import branches, forks
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, get_type_hints
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from conversations.api.schemas.conversations import ConversationChanges
 from conversations.errors import Invalid
 from conversations.instructions.conversation_settings import Changes, change
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.runtime.events import hub
 from tests.conversations.api_client import Api
 from tests.conversations.pages import Pages

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from conversations.context import prompt, transcript
 from conversations.memory import recall
-from conversations.models import Conversation, LedgerEntry
+from conversations.models import Conversation, LedgerEntry, User
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.llm.presets import PRESETS
-from conversations.models import ModelProfile
+from conversations.models import ModelProfile, User
 from tests import llm_windows
 from tests.conversations.pages import Pages
 from tests.llm_server import LlmServer

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations.compaction import trigger
 from conversations.context import transcript
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.page.meter import meter
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill

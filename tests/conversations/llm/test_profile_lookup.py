@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.context.policy import checked_policy
 from conversations.errors import Refused
@@ -17,7 +16,7 @@ from conversations.exchange import exports, imports
 from conversations.gateway.request import model_of
 from conversations.instructions import conversation_settings
 from conversations.llm.profiles import chat_profiles, enabled, named
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,7 +9,6 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import LazySettings
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from conversations.context import transcript
@@ -17,7 +16,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.instructions import conversation_settings as own_settings
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.page import fragments
 from conversations.runtime.events import Hub, hub
 from conversations.runtime.subscription import Event

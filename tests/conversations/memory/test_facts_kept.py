@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from compression.core.facts.counted import kept_now
@@ -18,7 +17,7 @@ from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary
 from conversations.context import transcript
 from conversations.memory.facts_kept import facts_kept, facts_kept_of
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.turns import forks
 from tests.conversations.api_client import Api
 from tests.conversations.chat import START, Chat

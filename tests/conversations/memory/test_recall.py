@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -17,7 +16,7 @@ from compression.core.values import Steering
 from conversations.compaction import compaction
 from conversations.instructions import conversation_settings
 from conversations.memory import index_schema, message_index, recall
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.page.meter import meter
 from conversations.requests import next_request, replay
 from conversations.requests.next_request import build_next_request

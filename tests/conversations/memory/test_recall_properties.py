@@ -10,7 +10,6 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from django.contrib.auth.models import User
 from django.db.models import F, QuerySet
 
 from compression.core.tokens import count_tokens
@@ -24,7 +23,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.instructions import conversation_settings
 from conversations.memory import index_schema, message_index, recall
 from conversations.messages import search
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.ops import backups
 from conversations.turns import begin, branches, conversations, forks
 from tests.llm_server import LlmServer

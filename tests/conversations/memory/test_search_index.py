@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -20,7 +19,7 @@ from conversations.agents.tools.history import search_history
 from conversations.context import transcript
 from conversations.memory import index_schema, message_index, recall
 from conversations.messages import search
-from conversations.models import Conversation, Message, ToolCall
+from conversations.models import Conversation, Message, ToolCall, User
 from conversations.ops import health
 from conversations.runtime.database import is_sqlite
 from conversations.turns import forks

@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 
 import pillow_heif
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -27,7 +26,7 @@ from conversations.messages import attachments, text_files
 from conversations.messages import images as image_files
 from conversations.messages.attachments import clean_name, pending, remove, upload, words_of
 from conversations.messages.pastes import Pasted
-from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
+from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, User
 from conversations.ops import maintenance
 from conversations.requests import next_request
 from conversations.runtime.payloads import message_json

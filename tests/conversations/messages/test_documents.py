@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -15,7 +14,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.messages import documents as reader
 from conversations.messages.attachments import upload
 from conversations.messages.documents import kind_of, read_document
-from conversations.models import Attachment, Conversation
+from conversations.models import Attachment, Conversation, User
 from conversations.templatetags.files import extent
 from tests.conversations import documents
 from tests.conversations.chat import Chat

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 
 from compression.core.ledger.rules import find_rules
 from conversations.context import transcript
@@ -18,7 +17,7 @@ from conversations.errors import Conflict, Invalid, NotFound
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.runtime import endings
 from conversations.runtime.events import hub
 from conversations.turns import branches, continue_reply, forks, running, stop, versions

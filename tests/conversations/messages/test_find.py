@@ -6,11 +6,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from tests.conversations.pages import Pages
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.apps import apps
-from django.contrib.auth.models import User
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError, connection
 
@@ -35,7 +34,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.instructions import goals
 from conversations.messages import replies
 from conversations.messages.protection import protect
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.ops import backups
 from conversations.runtime import queue
 from conversations.turns import branches, conversations, forks, turn, versions

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.tokens import count_tokens
 from conversations.errors import TooLarge
 from conversations.messages import attachments, long_files
-from conversations.models import Attachment, Conversation, Message, ModelProfile
+from conversations.models import Attachment, Conversation, Message, ModelProfile, User
 from conversations.turns import begin, branches
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages

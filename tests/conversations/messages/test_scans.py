@@ -6,7 +6,6 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
@@ -14,7 +13,7 @@ from PIL import Image
 
 from conversations.errors import Invalid
 from conversations.messages.documents import draw_pages
-from conversations.models import ApiKey, Attachment, Conversation, ModelProfile
+from conversations.models import ApiKey, Attachment, Conversation, ModelProfile, User
 from tests.conversations import documents
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
@@ -16,7 +15,7 @@ from conversations.memory import message_index
 from conversations.messages import search, search_terms
 from conversations.messages.search import find_hits
 from conversations.messages.search_terms import terms_of
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.runtime import substring_lookup
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import START, Chat

@@ -24,7 +24,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.test import override_settings
@@ -55,6 +55,7 @@ from conversations.models import (
     ShadowComparison,
     ToolCall,
     ToolServer,
+    User,
     WholeReading,
     Wording,
 )
@@ -267,7 +268,7 @@ def test_the_file_is_private_and_never_overwritten_unasked(file: Path) -> None:
         call_command("backup", str(file))
     User.objects.create_user("dave")
     call_command("backup", str(file), force=True)
-    assert len(rows_of(read(file), "auth.user")) == 2
+    assert len(rows_of(read(file), "conversations.user")) == 2
     (part := file.with_name(file.name + ".part")).touch()
     with pytest.raises(CommandError, match="another backup is writing it"):
         call_command("backup", str(file), force=True)
@@ -331,7 +332,7 @@ def _migrations(values: Lines) -> None:
 
 
 def _counts(values: Lines) -> None:
-    values[0]["counts"]["auth.user"] = 2
+    values[0]["counts"]["conversations.user"] = 2
 
 
 def _index(values: Lines, label: str) -> int:
@@ -366,7 +367,7 @@ def _table(values: Lines) -> None:
     [
         (_version, "of version 2, and this chatsite reads version 1"),
         (_migrations, "with conversations.9999_of_the_future and without conversations.0"),
-        (_counts, "row 2 of auth.user is not one"),
+        (_counts, "row 2 of conversations.user is not one"),
         (_same_id, "cannot be stored .*conversations_message"),
         (_orphan, "cannot be stored .*(?i:foreign key)"),
         (_date, "cannot be stored .*yesterday"),

@@ -6,12 +6,11 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.page.views.sidebar import activity_of, sidebar
 from tests.conversations.pages import Pages
 

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from conversations import preferences
 from conversations.compaction import compaction
 from conversations.instructions import goals
 from conversations.instructions.conversation_settings import change
-from conversations.models import ApiKey, Conversation, Goal, ModelProfile, Preference
+from conversations.models import ApiKey, Conversation, Goal, ModelProfile, Preference, User
 from conversations.page import setting_forms
 from conversations.page.bound_forms import PageForm
 from tests.conversations.chat import fill

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
+from conversations.models import User
 from conversations.page.markup.markdown import render_markdown
 
 pytestmark = pytest.mark.django_db

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations.compaction import trigger
 from conversations.llm.providers.fault_mapping import Endpoint, error_of_status
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.runtime import endings
 from conversations.turns import recovery
 from tests.conversations.api_client import Api

@@ -14,7 +14,6 @@ from asgiref.sync import sync_to_async
 from babel.messages import Message
 from babel.messages.mofile import read_mo
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.template import Context, Template
 from django.template.base import Lexer as TemplateLexer
 from django.template.base import TokenType
@@ -26,7 +25,7 @@ from compression.models import Compaction
 from conversations import models, preferences
 from conversations.errors import Invalid
 from conversations.messages.images import MAX_SIDE, read_image
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.page import fragments
 from conversations.page.markup.markdown import render_markdown
 from conversations.runtime.amounts import amount, localized
@@ -178,7 +177,7 @@ ADMIN_PAGES = [
     "/admin/",
     "/admin/analytics/",
     "/admin/site/",
-    "/admin/auth/user/",
+    "/admin/conversations/user/",
     "/admin/compression/compaction/",
     "/admin/compression/compaction/{compaction}/change/",
     "/admin/compression/prompttemplate/add/",

@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
 from chatsite.error_views import server_error
 from conversations import api_keys, preferences
-from conversations.models import Conversation, ModelProfile, Preference
+from conversations.models import Conversation, ModelProfile, Preference, User
 from tests.conversations.pages import BACKEND, Pages, elements
 
 pytestmark = pytest.mark.once

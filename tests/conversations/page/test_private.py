@@ -7,13 +7,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLPattern, reverse
 
 from compression.ids import uuid7
-from conversations.models import ApiKey, Conversation
+from conversations.models import ApiKey, Conversation, User
 from conversations.urls import urlpatterns
 from tests.conversations.chat import fill
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from conversations.instructions import ledger_entries
 from conversations.instructions.conversation_settings import add_rule
-from conversations.models import Conversation, LedgerEntry
+from conversations.models import Conversation, LedgerEntry, User
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
 

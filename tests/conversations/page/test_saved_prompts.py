@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations import saved_prompts
 from conversations.errors import Invalid
-from conversations.models import SavedPrompt
+from conversations.models import SavedPrompt, User
 from tests.conversations.pages import Pages
 
 TEXT = "Translate into {{language}}:\n<b>{{text}}</b>"

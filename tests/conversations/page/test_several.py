@@ -9,9 +9,8 @@ from zipfile import ZipFile
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages
 

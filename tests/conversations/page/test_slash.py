@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.errors import Invalid
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.turns.slash_commands import is_help, require_text
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages

@@ -7,12 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.preferences import preference_of
 from tests.conversations.pages import Pages
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from tests.conversations.api_client import Api
 from tests.conversations.pages import Pages
 

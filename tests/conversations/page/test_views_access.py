@@ -6,12 +6,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
 
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.urls import urlpatterns
 from tests.conversations.api_client import Api, refused
 from tests.conversations.pages import BACKEND, Pages

@@ -3,10 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from conversations.models import User
 from conversations.ops import first_account
 from conversations.page.forms import SetupForm
 from tests.conversations.pages import Pages

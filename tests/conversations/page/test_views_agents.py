@@ -7,9 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 
-from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
+from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, User
 from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.page import agent_fragments, fragments, thread
 from conversations.requests.next_request import build_next_request

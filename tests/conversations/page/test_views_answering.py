@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 
 from compression.core.tokens import count_tokens
 from compression.models import Compaction
 from conversations.instructions import conversation_settings
 from conversations.llm.port import MAX_TOKENS
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages, elements, one_line
 

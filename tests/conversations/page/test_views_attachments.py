@@ -10,13 +10,12 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.models import Attachment, Conversation, Message, ModelProfile
+from conversations.models import Attachment, Conversation, Message, ModelProfile, User
 from tests.conversations.pages import Pages, elements, one_line
 from tests.llm_server import LlmServer
 

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
@@ -13,7 +12,7 @@ from django.utils import timezone
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction
-from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, ToolCall, User
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +14,7 @@ from django.utils import timezone
 from compression.models import Compaction
 from conversations.compaction import snapshots
 from conversations.memory.citations import citations_of
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.page.views.sidebar import LIMIT, sidebar
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages, elements

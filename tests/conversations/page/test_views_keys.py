@@ -6,13 +6,12 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
 from conversations import api_keys, projects
-from conversations.models import ApiKey
+from conversations.models import ApiKey, User
 from conversations.models.api_key import digest
 from tests.conversations.pages import Pages, elements
 

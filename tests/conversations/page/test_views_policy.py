@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.page.forms import PolicyForm
 from conversations.validation import POLICY
 from tests.conversations.pages import Pages, elements

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.requests import replay
 from conversations.turns import begin
 from tests.conversations.api_client import Api, refused

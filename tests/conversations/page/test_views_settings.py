@@ -6,7 +6,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -15,7 +14,7 @@ from compression.models import Compaction, Snapshot
 from conversations.compaction import compaction, emergency, snapshots
 from conversations.instructions import goals
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall
+from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall, User
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements, one_line
 

@@ -8,10 +8,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.urls import path
 
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.page import fragments
 from conversations.page.consumers import MAX_RECEIVED_FRAMES, ConversationConsumer
 from conversations.runtime.events import hub, publish

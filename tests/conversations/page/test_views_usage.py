@@ -6,11 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations.models import ApiKey, Conversation
+from conversations.models import ApiKey, Conversation, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.pages import Pages
 from tests.conversations.plans import plans

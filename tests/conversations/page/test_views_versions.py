@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from conversations.compaction import compaction
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements

@@ -9,7 +9,6 @@ from zipfile import ZipFile
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -20,7 +19,7 @@ from conversations.errors import Invalid, NotFound
 from conversations.exchange import everything
 from conversations.memory import message_index, recall
 from conversations.messages import search
-from conversations.models import Conversation, LedgerEntry, Message, ModelProfile, Project
+from conversations.models import Conversation, LedgerEntry, Message, ModelProfile, Project, User
 from conversations.turns import begin
 from tests.conversations.api_client import Api, refused
 from tests.conversations.pages import Pages

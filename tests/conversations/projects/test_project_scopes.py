@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from conversations import project_members, projects
@@ -14,7 +13,7 @@ from conversations.context import transcript
 from conversations.errors import NotFound
 from conversations.instructions import conversation_settings
 from conversations.memory import message_index, recall
-from conversations.models import Conversation, ModelProfile, Project, ProjectMember
+from conversations.models import Conversation, ModelProfile, Project, ProjectMember, User
 from tests.conversations.projects.test_projects import talk
 
 STEPS = 40

@@ -6,7 +6,6 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from pytest_django import DjangoAssertNumQueries
 
 from compression.core.tokens import count_tokens
@@ -17,7 +16,7 @@ from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.errors import Invalid
 from conversations.memory import message_index, recall
-from conversations.models import Conversation, ModelProfile, Project
+from conversations.models import Conversation, ModelProfile, Project, User
 from conversations.page.meter import meter
 from conversations.page.views.sidebar import IN_A_PROJECT, sidebar
 from conversations.requests.usage import usage_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import RequestFactory
 from django.urls import reverse
 
@@ -14,7 +13,7 @@ from conversations.errors import Conflict, Invalid
 from conversations.gateway.projects import project_of
 from conversations.instructions import ledger
 from conversations.memory import message_index
-from conversations.models import ApiKey, Conversation, LedgerEntry, ModelProfile, Project
+from conversations.models import ApiKey, Conversation, LedgerEntry, ModelProfile, Project, User
 from tests.conversations.api_client import Api, refused
 from tests.conversations.pages import Pages, one_line
 from tests.conversations.projects.test_projects import PORT, asked, talk

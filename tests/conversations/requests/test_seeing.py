@@ -7,12 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
 from conversations.context import transcript
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.page.meter import meter
 from conversations.requests import next_request
 from conversations.requests.next_request import build_next_request

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from conversations.errors import Invalid, TooMany
 from conversations.exchange.imports import import_conversations
 from conversations.messages import images
-from conversations.models import Conversation
+from conversations.models import Conversation, User
 from conversations.page.markup import highlighting
 from conversations.page.markup.highlighting import NotColoured, coloured
 from conversations.page.markup.markdown import html_of, render_markdown

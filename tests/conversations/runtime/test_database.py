@@ -6,10 +6,10 @@ import ast
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from conversations.models import User
 from conversations.runtime import database
 
 ROOT = Path(__file__).parents[3]

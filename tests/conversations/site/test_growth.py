@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from compression.core.citations.check import cited, marked, unfound_in
 from compression.core.recall import recall
@@ -24,7 +23,7 @@ from conversations.llm.tools import ToolFailed
 from conversations.messages import search
 from conversations.messages.search_terms import MARKS, excerpt, in_a_line, terms_of
 from conversations.messages.text_files import read_text_file
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.page.api_docs import CODE
 from conversations.page.markup import citations, streaming
 from conversations.page.markup.diff import diff

@@ -8,14 +8,13 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import lease
 from conversations.limits import RETRY_SECONDS
 from conversations.messages.reply_lease import expiry
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.runtime import relay
 from conversations.runtime.subscription import Event
 from tests.conversations.api_client import Api, refused

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from conversations import links
 from conversations.messages import attachments
-from conversations.models import Attachment, Conversation, Link, Message, ModelProfile
+from conversations.models import Attachment, Conversation, Link, Message, ModelProfile, User
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages
 from tests.conversations.pictures import picture

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.test import Client, RequestFactory
 
-from conversations.models import ModelProfile
+from conversations.models import ModelProfile, User
 from conversations.ops import first_account
 from tests.conversations.page.test_views_account import ACCOUNT
 from tests.journeys.site import ROOT
 
-PEOPLE, PROFILES = "/admin/auth/user/", "/admin/conversations/modelprofile/"
+PEOPLE, PROFILES = "/admin/conversations/user/", "/admin/conversations/modelprofile/"
 PASSWORD = "correct horse battery"
 
 

@@ -8,12 +8,11 @@ import zipfile
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from conversations import quota
 from conversations.exchange.imports import import_conversations
-from conversations.models import Attachment, Conversation, Message
+from conversations.models import Attachment, Conversation, Message, User
 from conversations.quota import StorageFull, require_storage, used_by
 from tests.conversations.api_client import Api
 from tests.conversations.pages import Pages

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 
 from conversations import tasks
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.messages.attachments import upload
-from conversations.models import Conversation, Message, QueuedMessage
+from conversations.models import Conversation, Message, QueuedMessage, User
 from conversations.turns import queued, stop
 from tests.conversations.chat import START, Chat
 from tests.conversations.pages import Pages

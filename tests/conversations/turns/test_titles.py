@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.days import Days
 from conversations.analytics import person, site
 from conversations.llm.port import Reply
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, ModelProfile, User
 from conversations.runtime import queue
 from conversations.runtime.events import hub
 from conversations.turns import branches, titles

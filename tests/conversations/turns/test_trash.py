@@ -7,14 +7,13 @@ from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
 from conversations.access import own_conversations
 from conversations.exchange.imports import import_conversations
 from conversations.messages.search import find_hits
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, User
 from conversations.ops import maintenance
 from conversations.turns import conversations
 from tests.conversations.chat import Chat, fill

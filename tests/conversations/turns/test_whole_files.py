@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.messages.attachments import upload
-from conversations.models import Attachment, Conversation, Errand, LedgerEntry, ModelProfile, WholeReading
+from conversations.models import Attachment, Conversation, Errand, LedgerEntry, ModelProfile, User, WholeReading
 from conversations.runtime import queue
 from conversations.turns import whole_files
 from tests.conversations.chat import Chat
