@@ -8,7 +8,9 @@ from chatsite.refusal_responses import Busy
 
 SMALL_BODY_BYTES = 65_536
 """The largest body that anybody may send; larger ones require a session or a key."""
-SIGN_INS = frozenset({"/accounts/login/", "/setup/", "/admin/login/", "/admin/password_change/", "/settings/password"})
+SIGN_INS = frozenset(
+    {"/accounts/login/", "/accounts/reauthenticate/", "/setup/", "/admin/password_change/", "/settings/password"}
+)
 """Paths at which a password is hashed, which takes half a second of CPU time."""
 
 

@@ -6,9 +6,11 @@ from django.views.generic import RedirectView
 from chatsite import metrics
 from conversations.admin.analytics import analytics
 from conversations.admin.overview import overview, site_page
+from conversations.page.views import account
 
 urlpatterns = [
     path("metrics", metrics.view, name="metrics"),
+    path("admin/login/", account.admin_sign_in),
     path("admin/", admin.site.admin_view(overview), name="overview"),
     path("admin/site/", admin.site.admin_view(site_page), name="admin_site"),
     path("admin/analytics/", admin.site.admin_view(analytics), name="analytics"),

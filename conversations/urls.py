@@ -1,5 +1,6 @@
+from allauth.account.views import reauthenticate
 from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import include, path
 
 from conversations.ops.health import healthz, readyz
 from conversations.page.views import (
@@ -47,6 +48,9 @@ urlpatterns = [
     path("memory/<uuid:entry_id>/reword", remembered.reword, name="reword"),
     path("setup/", account.setup, name="setup"),
     path("accounts/login/", account.SignIn.as_view(), name="login"),
+    path("accounts/login/", account.SignIn.as_view(), name="account_login"),
+    path("accounts/reauthenticate/", reauthenticate, name="account_reauthenticate"),
+    path("accounts/2fa/", include("allauth.mfa.urls")),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("settings/", preferences.settings, name="settings"),
     path("settings/theme", preferences.theme, name="theme"),

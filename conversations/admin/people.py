@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy, ngettext
 
 from conversations.admin.base import Deletion, ReadOnlyAdmin, deletion
 from conversations.models import ApiKey, Conversation, User
@@ -47,6 +50,16 @@ class PersonAdmin(UserAdmin):
     """A person. Deleting a person deletes their conversations, with compactions that cannot be deleted on their own."""
 
     form, add_form = PersonForm, NewPersonForm
+    actions = ["remove_second_step"]
+
+    @admin.action(description=gettext_lazy("Turn off two-step sign-in"), permissions=["change"])
+    def remove_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """For people who lost their phone and their recovery codes; each has to be below the requester."""
+        ids = [person.pk for person in people if _is_below(request, person)]
+        gone = Authenticator.objects.filter(user__in=ids, type=Authenticator.Type.TOTP).count()
+        Authenticator.objects.filter(user__in=ids).delete()
+        said = ngettext("Two-step sign-in of %(n)s person is off.", "Two-step sign-in of %(n)s people is off.", gone)
+        self.message_user(request, said % {"n": gone})
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         given = () if _is_superuser(request) else GRANTS
@@ -65,7 +78,8 @@ class PersonAdmin(UserAdmin):
         return gone[0], gone[1], above, gone[3]
 
 
-admin.site.unregister(Group)
+for made_by_a_library in (Group, Authenticator, EmailAddress):
+    admin.site.unregister(made_by_a_library)
 
 
 @admin.register(Group)

@@ -12,6 +12,7 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
@@ -27,6 +28,7 @@ APPS = ("conversations", "compression")
 PEOPLE: tuple[type[Model], ...] = (
     Group,
     User,
+    Authenticator,
     Group.permissions.through,
     User.groups.through,
     User.user_permissions.through,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from allauth.account.utils import perform_login
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -41,11 +43,18 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        response = super().form_valid(form)
-        return preferences.remember(response, preferences.preference_of(form.get_user()))
+        """Sign the person in, or lead to the second step of those who have one."""
+        return perform_login(self.request, form.get_user(), redirect_url=self.get_success_url())
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         return super().get(request, *args, **kwargs) if has_users() else redirect("setup")
+
+
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """The site's own sign-in, which has the second step. Whoever is signed in and arrives here may not administer."""
+    if request.user.is_authenticated:
+        return render(request, "error.html", {"message": _("Your account does not administer this site.")}, status=403)
+    return redirect_to_login(request.GET.get("next", ""))
 
 
 def has_users() -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.http.response import HttpResponseBase
 from django.test import Client
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern, URLResolver, reverse
 
 from compression.ids import uuid7
 from conversations.models import ApiKey, Conversation, User
@@ -24,11 +24,18 @@ def is_private(response: HttpResponseBase) -> bool:
     return {"private", "no-store"} <= said
 
 
+def flat(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
+    for pattern in patterns:
+        if isinstance(pattern, URLPattern):
+            yield pattern
+        else:
+            yield from flat(pattern.url_patterns)
+
+
 def addresses(conversation: Conversation) -> Iterator[str]:
     """Every address of the pages, with a conversation that is there and other ids that may not be."""
     message = conversation.messages.first()
-    for pattern in urlpatterns:
-        assert isinstance(pattern, URLPattern)
+    for pattern in flat(urlpatterns):
         given: dict[str, Any] = {"pk": conversation.pk, "message_id": message.pk if message else uuid7()}
         names = pattern.pattern.converters
         ids = {name: given.get(name, 1 if name in ("key_id", "number", "user_id") else uuid7()) for name in names}

@@ -1,0 +1,36 @@
+"""Adapts django-allauth to the site: where people arrive, no sign-up, and encrypted secrets of second steps."""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b32encode
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.mfa.adapter import DefaultMFAAdapter
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+
+from conversations import preferences
+from conversations.models import encrypted
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def post_login(self, request: HttpRequest, user: AbstractBaseUser, **how: Any) -> HttpResponse:
+        """The page after a sign-in, with the person's appearance in cookies for the pages before the next one."""
+        return preferences.remember(super().post_login(request, user, **how), preferences.preference_of(user))
+
+    def add_message(self, *_: Any, **__: Any) -> None:
+        """The pages themselves say what happened."""
+
+
+class SecondStepAdapter(DefaultMFAAdapter):
+    def encrypt(self, text: str) -> str:
+        return encrypted.encrypt(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """The secret; a random one if SECRET_KEY has changed since, so that no code fits and the step must be reset."""
+        return encrypted.decrypt(encrypted_text) or b32encode(secrets.token_bytes(20)).decode()
