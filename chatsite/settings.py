@@ -156,6 +156,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "axes",
     "channels",
     "django_htmx",

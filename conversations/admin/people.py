@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
@@ -78,7 +79,7 @@ class PersonAdmin(UserAdmin):
         return gone[0], gone[1], above, gone[3]
 
 
-for made_by_a_library in (Group, Authenticator, EmailAddress):
+for made_by_a_library in (Group, Authenticator, EmailAddress, UserSession):
     admin.site.unregister(made_by_a_library)
 
 

@@ -9,9 +9,12 @@ import asyncio
 import logging
 import time
 from datetime import timedelta
+from importlib import import_module
 
+from allauth.usersessions.models import UserSession
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.utils import timezone
 
@@ -78,6 +81,8 @@ def tidy() -> None:
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     HeldResponse.objects.filter(used_at__lt=timezone.now() - HeldResponse.KEPT).delete()
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
     conversations.purge()
     message_index.heal()

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from allauth.account.utils import perform_login
-from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, redirect_to_login
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect, render, resolve_url
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from conversations import limits, preferences
+from conversations import limits
+from conversations.errors import Invalid
 from conversations.models import User
 from conversations.ops import first_account
+from conversations.page import browsers as signed_in
 from conversations.page.forms import SetupForm
+from conversations.page.views.guard import Request, member
 
 
 @never_cache
@@ -35,8 +40,7 @@ def setup(request: HttpRequest) -> HttpResponse:
     if user is None:
         return redirect("login")
     first_account.forget()
-    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return preferences.remember(redirect("home"), preferences.preference_of(user))
+    return perform_login(request, user, redirect_url=resolve_url("home"))
 
 
 class SignIn(LoginView):
@@ -48,6 +52,21 @@ class SignIn(LoginView):
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         return super().get(request, *args, **kwargs) if has_users() else redirect("setup")
+
+
+@never_cache
+@member
+@require_http_methods(["GET", "POST"])
+def browsers(request: Request) -> HttpResponse:
+    """The browsers in which the person is signed in; a POST signs out `browser`, or all others."""
+    user, said = cast(User, request.user), ""
+    if request.method == "POST":
+        chosen = request.POST.get("browser", "")
+        if chosen and not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+            raise Invalid(_("Choose a browser of the list."), field="browser")
+        ended = signed_in.sign_out(request, user, int(chosen) if chosen else None)
+        said = ngettext("%(n)s browser is signed out.", "%(n)s browsers are signed out.", ended) % {"n": ended}
+    return render(request, "account/browsers.html", {"browsers": signed_in.browsers_of(request, user), "said": said})
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:

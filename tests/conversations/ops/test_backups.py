@@ -75,7 +75,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     """Every field of every row, the secrets as they lie in the database."""
     found = {}
     for model in apps.get_models(include_auto_created=True):
-        if model._meta.app_label not in ("account", "axes") and model._meta.label_lower not in LEFT_OUT:
+        if model._meta.app_label not in ("account", "axes", "usersessions") and model._meta.label_lower not in LEFT_OUT:
             columns = [field.attname for field in model._meta.concrete_fields if field.name != "permission"]
             named = ["permission__codename"] if len(columns) < len(model._meta.concrete_fields) else []
             found[model._meta.label_lower] = list(model._base_manager.order_by("pk").values(*columns, *named))
