@@ -9,7 +9,14 @@ from chatsite.refusal_responses import Busy
 SMALL_BODY_BYTES = 65_536
 """The largest body that anybody may send; larger ones require a session or a key."""
 SIGN_INS = frozenset(
-    {"/accounts/login/", "/accounts/reauthenticate/", "/setup/", "/admin/password_change/", "/settings/password"}
+    {
+        "/accounts/login/",
+        "/accounts/reauthenticate/",
+        "/join/",
+        "/setup/",
+        "/admin/password_change/",
+        "/settings/password",
+    }
 )
 """Paths at which a password is hashed, which takes half a second of CPU time."""
 

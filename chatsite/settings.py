@@ -299,6 +299,8 @@ BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 # Whether a model is asked for a conversation's title after its first reply.
 AUTO_TITLES = switch("AUTO_TITLES", True)
+# Who may make an account: "invited", or "open" for anybody who reaches the site.
+SIGN_UP = read("SIGN_UP", "invited")
 # The share of replies after a compaction that are compared with an answer from the whole history, and who grades them.
 SHADOW_SHARE = read("SHADOW_SHARE", 0.0, float, "a share from 0 to 1")
 SHADOW_JUDGE = read("SHADOW_JUDGE")

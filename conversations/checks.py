@@ -13,6 +13,7 @@ from django.core.checks import CheckMessage, Error, register
 SHORTEST_KEY = 32
 SHORTEST_TOKEN = 16
 LOG_FORMATS = ("line", "json")
+SIGN_UPS = ("invited", "open")
 IMAGE_URLS = ("never", "provider", "public")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
 MINIMUMS = {
@@ -56,6 +57,8 @@ def _faults() -> Iterator[str]:
     for name, least in MINIMUMS.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."
+    if settings.SIGN_UP not in SIGN_UPS:
+        yield f"SIGN_UP must be one of {', '.join(SIGN_UPS)}."
     if settings.LOG_FORMAT not in LOG_FORMATS:
         yield f"LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}."
     if settings.GATEWAY_IMAGE_URLS not in IMAGE_URLS:

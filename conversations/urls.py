@@ -47,6 +47,7 @@ urlpatterns = [
     path("memory/<uuid:entry_id>", remembered.choose_remembered, name="choose_remembered"),
     path("memory/<uuid:entry_id>/reword", remembered.reword, name="reword"),
     path("setup/", account.setup, name="setup"),
+    path("join/", account.join, name="join"),
     path("accounts/login/", account.SignIn.as_view(), name="login"),
     path("accounts/login/", account.SignIn.as_view(), name="account_login"),
     path("accounts/reauthenticate/", reauthenticate, name="account_reauthenticate"),

@@ -7,6 +7,7 @@ from conversations.admin import labels
 from conversations.admin.agents import AgentRunAdmin
 from conversations.admin.compactions import CheckpointAdmin, CompactionAdmin, SnapshotAdmin
 from conversations.admin.conversations import ConversationAdmin
+from conversations.admin.invitations import InvitationAdmin
 from conversations.admin.people import ApiKeyAdmin, PersonAdmin
 from conversations.admin.profiles import ModelProfileAdmin
 from conversations.admin.templates import PromptTemplateAdmin
@@ -22,6 +23,7 @@ __all__ = [
     "CheckpointAdmin",
     "CompactionAdmin",
     "ConversationAdmin",
+    "InvitationAdmin",
     "ModelProfileAdmin",
     "PersonAdmin",
     "PromptTemplateAdmin",

@@ -6,6 +6,7 @@ from conversations.models.errand import Errand
 from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
 from conversations.models.held_response import HeldResponse
+from conversations.models.invitation import Invitation
 from conversations.models.ledger_entry import LedgerEntry
 from conversations.models.link import Link
 from conversations.models.message import Message, ToolCall
@@ -31,6 +32,7 @@ __all__ = [
     "GatewayCall",
     "Goal",
     "HeldResponse",
+    "Invitation",
     "LedgerEntry",
     "Link",
     "Message",

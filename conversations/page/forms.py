@@ -28,15 +28,22 @@ from conversations.page.bound_forms import KeepingSelect, TypedField
 from conversations.validation import POLICY
 
 
-class SetupForm(UserCreationForm):
-    """Creates the first account, which administers the site."""
+class AccountForm(UserCreationForm):
+    """Creates an account with a name and a password."""
 
     class Meta(UserCreationForm.Meta):
         model = User
 
-    def __init__(self, *args: Any, needs_token: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         without_help(self)
+
+
+class SetupForm(AccountForm):
+    """Creates the first account, which administers the site."""
+
+    def __init__(self, *args: Any, needs_token: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         if needs_token:
             self.fields["token"] = forms.CharField(label=gettext("Token"), max_length=200)
 

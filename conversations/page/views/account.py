@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from allauth.account.utils import perform_login
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, redirect_to_login
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.translation import gettext as _
@@ -18,9 +20,9 @@ from django.views.decorators.http import require_http_methods
 from conversations import limits
 from conversations.errors import Invalid
 from conversations.models import User
-from conversations.ops import first_account
+from conversations.ops import first_account, invitations
 from conversations.page import browsers as signed_in
-from conversations.page.forms import SetupForm
+from conversations.page.forms import AccountForm, SetupForm
 from conversations.page.views.guard import Request, member
 
 
@@ -43,8 +45,37 @@ def setup(request: HttpRequest) -> HttpResponse:
     return perform_login(request, user, redirect_url=resolve_url("home"))
 
 
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest) -> HttpResponse:
+    """Make an account by an invitation, or by anybody where SIGN_UP is open."""
+    if request.user.is_authenticated or not has_users():
+        return redirect("home")
+    token = (request.POST if request.method == "POST" else request.GET).get("token", "")
+    invitation = invitations.valid(token) if token else None
+    if invitation is None and (token or settings.SIGN_UP != "open"):
+        limits.note_sign_in(request.META.get("REMOTE_ADDR", ""))
+        message = _("This invitation was used, has ended or was withdrawn. Ask whoever sent it for another one.")
+        return render(request, "error.html", {"message": message}, status=410)
+    form = AccountForm(request.POST or None)
+    if not form.is_valid():
+        context = {"form": form, "token": token, "invitation": invitation}
+        return render(request, "registration/join.html", context, status=422 if form.is_bound else 200)
+    try:
+        user = invitations.accept(invitation, form.save) if invitation else form.save()
+    except IntegrityError:  # somebody took the name at the same moment
+        user = None
+    if user is None:
+        return redirect(request.get_full_path())
+    return perform_login(request, user, redirect_url=resolve_url("home"))
+
+
 class SignIn(LoginView):
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs, is_open=settings.SIGN_UP == "open")
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign the person in, or lead to the second step of those who have one."""

@@ -44,6 +44,7 @@ from conversations.models import (
     Folding,
     GatewayCall,
     HeldResponse,
+    Invitation,
     Link,
     Message,
     ModelProfile,
@@ -127,6 +128,7 @@ def people(user: User, conversation: Conversation) -> None:
         notes=["x"],
     )
     Authenticator.objects.create(user=user, type="totp", data={"secret": "s"}, created_at=START)
+    Invitation.objects.create(note="Bob", digest="d", made_by=user)
     HeldResponse.objects.create(id=uuid4(), owner=user, before=[], input="[]", output="[]")
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
     ShadowComparison.objects.create(
