@@ -10,6 +10,7 @@ SMALL_BODY_BYTES = 65_536
 """The largest body that anybody may send; larger ones require a session or a key."""
 SIGN_INS = frozenset(
     {
+        "/accounts/delete/",
         "/accounts/login/",
         "/accounts/reauthenticate/",
         "/join/",

@@ -51,6 +51,7 @@ urlpatterns = [
     path("accounts/login/", account.SignIn.as_view(), name="login"),
     path("accounts/login/", account.SignIn.as_view(), name="account_login"),
     path("accounts/reauthenticate/", reauthenticate, name="account_reauthenticate"),
+    path("accounts/delete/", account.delete_account, name="delete_account"),
     path("accounts/browsers/", account.browsers, name="browsers"),
     path("accounts/2fa/", include("allauth.mfa.urls")),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

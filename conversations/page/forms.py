@@ -39,6 +39,24 @@ class AccountForm(UserCreationForm):
         without_help(self)
 
 
+class PasswordForm(forms.Form):
+    """Asks a person who is signed in for their password."""
+
+    password = forms.CharField(
+        label=_("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, user: User, *args: Any) -> None:
+        super().__init__(*args, label_suffix="")
+        self._user = user
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self._user.check_password(password):
+            raise forms.ValidationError(gettext("That is not your password."))
+        return password
+
+
 class SetupForm(AccountForm):
     """Creates the first account, which administers the site."""
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from allauth.account.utils import perform_login
 from django.conf import settings
+from django.contrib.auth import logout
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, redirect_to_login
 from django.db import IntegrityError
@@ -18,11 +19,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from conversations import limits
-from conversations.errors import Invalid
+from conversations.access import own_conversations
+from conversations.errors import Conflict, Invalid
 from conversations.models import User
-from conversations.ops import first_account, invitations
+from conversations.ops import accounts, first_account, invitations
 from conversations.page import browsers as signed_in
-from conversations.page.forms import AccountForm, SetupForm
+from conversations.page.forms import AccountForm, PasswordForm, SetupForm
 from conversations.page.views.guard import Request, member
 
 
@@ -98,6 +100,30 @@ def browsers(request: Request) -> HttpResponse:
         ended = signed_in.sign_out(request, user, int(chosen) if chosen else None)
         said = ngettext("%(n)s browser is signed out.", "%(n)s browsers are signed out.", ended) % {"n": ended}
     return render(request, "account/browsers.html", {"browsers": signed_in.browsers_of(request, user), "said": said})
+
+
+@never_cache
+@sensitive_post_parameters()
+@member
+@require_http_methods(["GET", "POST"])
+def delete_account(request: Request) -> HttpResponse:
+    """Delete the person's account and all that belongs to it, once the password is entered."""
+    user = cast(User, request.user)
+    form = PasswordForm(user, request.POST or None)
+    refusal = ""
+    if form.is_valid():
+        try:
+            accounts.delete(user)
+        except Conflict as fault:
+            refusal = fault.message
+        else:
+            logout(request)
+            return redirect("login")
+    elif form.is_bound:
+        limits.note_sign_in(request.META.get("REMOTE_ADDR", ""))
+    chats = own_conversations(user).count()
+    context = {"form": form, "chats": chats, "refusal": refusal}
+    return render(request, "account/delete.html", context, status=422 if form.is_bound else 200)
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
