@@ -46,8 +46,8 @@ class PasswordForm(forms.Form):
         label=_("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )
 
-    def __init__(self, user: User, *args: Any) -> None:
-        super().__init__(*args, label_suffix="")
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(data, label_suffix="")
         self._user = user
 
     def clean_password(self) -> str:
