@@ -157,6 +157,8 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "axes",
     "channels",
     "django_htmx",
@@ -216,6 +218,29 @@ ACCOUNT_ADAPTER = "conversations.page.account_adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_UNIQUE_EMAIL = False
+# Sign-in by a server of OpenID Connect, where its address is set.
+OIDC_URL = read("OIDC_URL").rstrip("/")
+OIDC_NAME = read("OIDC_NAME", "single sign-on")
+OIDC_CLIENT_ID = read("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = read("OIDC_CLIENT_SECRET")
+OIDC_DOMAINS = listed("OIDC_DOMAINS", [])
+SOCIALACCOUNT_ADAPTER = "conversations.page.account_adapters.SingleSignOnAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "sso",
+                "name": OIDC_NAME,
+                "client_id": OIDC_CLIENT_ID,
+                "secret": OIDC_CLIENT_SECRET,
+                "settings": {"server_url": OIDC_URL},
+            }
+        ],
+    }
+}
 MFA_ADAPTER = "conversations.page.account_adapters.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -57,6 +57,9 @@ def _faults() -> Iterator[str]:
     for name, least in MINIMUMS.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."
+    has_client = settings.OIDC_CLIENT_ID and settings.OIDC_CLIENT_SECRET
+    if settings.OIDC_URL and not (_is_address(settings.OIDC_URL) and has_client):
+        yield "OIDC_URL must begin with https:// or http://, and needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET."
     if settings.SIGN_UP not in SIGN_UPS:
         yield f"SIGN_UP must be one of {', '.join(SIGN_UPS)}."
     if settings.LOG_FORMAT not in LOG_FORMATS:

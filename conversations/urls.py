@@ -1,4 +1,5 @@
 from allauth.account.views import reauthenticate
+from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
@@ -38,6 +39,15 @@ from conversations.page.views import (
     versions,
 )
 
+SINGLE_SIGN_ON = (
+    # Loaded only where it is used: it takes some megabytes.
+    [
+        path("accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),
+        path("accounts/sso/", include("allauth.socialaccount.urls")),
+    ]
+    if settings.OIDC_URL
+    else []
+)
 urlpatterns = [
     path("", home.home, name="home"),
     path("search", search.search, name="search"),
@@ -53,6 +63,7 @@ urlpatterns = [
     path("accounts/reauthenticate/", reauthenticate, name="account_reauthenticate"),
     path("accounts/delete/", account.delete_account, name="delete_account"),
     path("accounts/browsers/", account.browsers, name="browsers"),
+    *SINGLE_SIGN_ON,
     path("accounts/2fa/", include("allauth.mfa.urls")),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("settings/", preferences.settings, name="settings"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
@@ -79,7 +80,7 @@ class PersonAdmin(UserAdmin):
         return gone[0], gone[1], above, gone[3]
 
 
-for made_by_a_library in (Group, Authenticator, EmailAddress, UserSession):
+for made_by_a_library in (Group, Authenticator, EmailAddress, UserSession, SocialAccount, SocialApp, SocialToken):
     admin.site.unregister(made_by_a_library)
 
 

@@ -8,11 +8,14 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 
 from conversations import preferences
-from conversations.models import encrypted
+from conversations.models import User, encrypted
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -29,6 +32,20 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def add_message(self, *_: Any, **__: Any) -> None:
         """The pages themselves say what happened."""
+
+
+class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Whether a person who signs in for the first time gets an account.
+
+        With OIDC_DOMAINS set, they need a verified e-mail address of one of these domains. The account that
+        administers the site is made before, by setup.
+        """
+        if not User.objects.filter(is_superuser=True).exists():
+            return False
+        verified = [one.email.lower() for one in sociallogin.email_addresses if one.verified]
+        domains = [domain.lower() for domain in settings.OIDC_DOMAINS]
+        return not domains or any(email.rpartition("@")[2] in domains for email in verified)
 
 
 class SecondStepAdapter(DefaultMFAAdapter):

@@ -39,22 +39,29 @@ class AccountForm(UserCreationForm):
         without_help(self)
 
 
-class PasswordForm(forms.Form):
-    """Asks a person who is signed in for their password."""
-
-    password = forms.CharField(
-        label=_("Password"), widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
-    )
+class ConfirmForm(forms.Form):
+    """Asks a person who is signed in for their password, or for their name where they have no password here."""
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
         self._user = user
+        if user.has_usable_password():
+            widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
+            self.fields["password"] = forms.CharField(label=_("Password"), widget=widget)
+        else:
+            self.fields["username"] = forms.CharField(label=_("Your user name"))
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         if not self._user.check_password(password):
             raise forms.ValidationError(gettext("That is not your password."))
         return password
+
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        if name != self._user.get_username():
+            raise forms.ValidationError(gettext("That is not your user name."))
+        return name
 
 
 class SetupForm(AccountForm):

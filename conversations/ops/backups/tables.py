@@ -12,7 +12,9 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any
 
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
@@ -29,6 +31,8 @@ PEOPLE: tuple[type[Model], ...] = (
     Group,
     User,
     Authenticator,
+    EmailAddress,
+    SocialAccount,
     Group.permissions.through,
     User.groups.through,
     User.user_permissions.through,

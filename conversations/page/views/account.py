@@ -24,7 +24,7 @@ from conversations.errors import Conflict, Invalid
 from conversations.models import User
 from conversations.ops import accounts, first_account, invitations
 from conversations.page import browsers as signed_in
-from conversations.page.forms import AccountForm, PasswordForm, SetupForm
+from conversations.page.forms import AccountForm, ConfirmForm, SetupForm
 from conversations.page.views.guard import Request, member
 
 
@@ -77,7 +77,8 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs, is_open=settings.SIGN_UP == "open")
+        provider = settings.OIDC_NAME if settings.OIDC_URL else ""
+        return super().get_context_data(**kwargs, is_open=settings.SIGN_UP == "open", provider=provider)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign the person in, or lead to the second step of those who have one."""
@@ -109,7 +110,7 @@ def browsers(request: Request) -> HttpResponse:
 def delete_account(request: Request) -> HttpResponse:
     """Delete the person's account and all that belongs to it, once the password is entered."""
     user = cast(User, request.user)
-    form = PasswordForm(user, request.POST or None)
+    form = ConfirmForm(user, request.POST or None)
     refusal = ""
     if form.is_valid():
         try:
