@@ -351,6 +351,7 @@ STORAGE_PER_USER_MB = read("STORAGE_PER_USER_MB", 2_000, int, "a whole number")
 MAX_TURNS_PER_USER = read("MAX_TURNS_PER_USER", 8, int, "a whole number")
 MAX_COMPACTIONS_PER_USER = read("MAX_COMPACTIONS_PER_USER", 4, int, "a whole number")
 COMPRESSION_PARTS_AT_ONCE = read("COMPRESSION_PARTS_AT_ONCE", 4, int, "a whole number from 1 to 16")
+AUDIT_DAYS = read("AUDIT_DAYS", 365, int, "a number of days")
 COMPACTION_LOG_DAYS = read("COMPACTION_LOG_DAYS", 90, int, "a number of days")
 TOOL_RESULT_MAX_CHARS = read("TOOL_RESULT_MAX_CHARS", 2_000, int, "a number of characters")
 

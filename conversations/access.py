@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from conversations.errors import Conflict
 from conversations.models import Conversation, ProjectMember
-from conversations.runtime import log_context
+from conversations.runtime import audit, log_context
 
 CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
 IN_PROJECT = (*CHATS, Conversation.Kind.FILE)
@@ -85,5 +85,8 @@ def readable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> C
     Raises Http404.
     """
     if isinstance(user, AbstractUser) and user.is_staff and user.has_perm("conversations.view_conversation"):
-        return get_object_or_404(Conversation.objects.select_related("model"), pk=pk)
+        conversation = get_object_or_404(Conversation.objects.select_related("model"), pk=pk)
+        if conversation.owner_id != user.pk:
+            audit.note(audit.Action.LOOKED_AT, user, f"conversation {pk}")
+        return conversation
     return get_conversation(user, pk, kinds=TO_READ)

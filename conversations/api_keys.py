@@ -15,7 +15,7 @@ from conversations import admission, limits
 from conversations.errors import Conflict, NotFound
 from conversations.models import ApiKey, Project, User
 from conversations.models.api_key import digest, key_of
-from conversations.runtime import log_context
+from conversations.runtime import audit, log_context
 from conversations.validation import clean_text
 
 MAX_NAME = 100
@@ -44,13 +44,16 @@ def create_key(user: AbstractBaseUser, name: str) -> Made:
                 code="too_many_keys",
                 limit=MAX_KEYS,
             )
-        return Made(*ApiKey.make(user, name))
+        made = Made(*ApiKey.make(user, name))
+        audit.note(audit.Action.KEY_MADE, user, f"key {made.key.pk}")
+        return made
 
 
 def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
     """Revoke a key, at once; a key that was revoked before stays unchanged. Raises NotFound."""
     if _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()):
         admission.tell()  # closes the connections that this key has opened
+        audit.note(audit.Action.KEY_REVOKED, user, f"key {key_id}")
     key = _mine(user).filter(pk=key_id).first()
     if key is None:
         raise NotFound(_("You have no such key."))
@@ -76,6 +79,7 @@ def revoke_all(user: AbstractBaseUser) -> int:
     ended = _mine(user).filter(revoked_at=None).update(revoked_at=timezone.now())
     if ended:
         admission.tell()
+        audit.note(audit.Action.KEY_REVOKED, user, f"{ended} keys")
     return ended
 
 

@@ -14,13 +14,14 @@ class ConversationsConfig(AppConfig):
         from django.db.backends.signals import connection_created
 
         from conversations import admission
-        from conversations.runtime import substring_lookup
+        from conversations.runtime import audit, substring_lookup
 
         import_module("conversations.checks")  # registers the checks
         connection_created.connect(substring_lookup.prepare, dispatch_uid="holding")
         pre_migrate.connect(free_search_index, sender=self, dispatch_uid=INDEX)
         post_migrate.connect(keep_search_index, sender=self, dispatch_uid=INDEX)
         admission.begin()
+        audit.begin()
 
 
 def free_search_index(*, plan: list[Any], **_: Any) -> None:

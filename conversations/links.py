@@ -19,6 +19,7 @@ from conversations.access import CHATS
 from conversations.errors import Conflict, Invalid
 from conversations.messages.history import history
 from conversations.models import Attachment, Conversation, Link, Message
+from conversations.runtime import audit
 
 ENDS: dict[str, tuple[str, timedelta | None]] = {
     "day": (gettext_noop("In a day"), timedelta(days=1)),
@@ -84,7 +85,9 @@ def make(conversation: Conversation, choices: Choices) -> Link:
     require_allowed()
     link = unsaved(conversation, choices)
     fields = {one.name: getattr(link, one.name) for one in Link._meta.fields if one.name not in ("id", "conversation")}
-    return Link.objects.update_or_create(conversation=conversation, defaults=fields)[0]
+    made = Link.objects.update_or_create(conversation=conversation, defaults=fields)[0]
+    audit.note(audit.Action.SHARED, conversation.owner, f"conversation {conversation.pk}")
+    return made
 
 
 def require_allowed() -> None:
@@ -100,7 +103,8 @@ def link_of(conversation: Conversation) -> Link | None:
 
 def end(conversation: Conversation) -> None:
     """End the conversation's link; its address leads nowhere from now on."""
-    Link.objects.filter(conversation=conversation).delete()
+    if Link.objects.filter(conversation=conversation).delete()[0]:
+        audit.note(audit.Action.SHARE_ENDED, conversation.owner, f"conversation {conversation.pk}")
 
 
 def found(token: str) -> Link:

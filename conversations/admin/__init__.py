@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from conversations.admin import labels
 from conversations.admin.agents import AgentRunAdmin
+from conversations.admin.audit import AuditEntryAdmin
 from conversations.admin.compactions import CheckpointAdmin, CompactionAdmin, SnapshotAdmin
 from conversations.admin.conversations import ConversationAdmin
 from conversations.admin.invitations import InvitationAdmin
@@ -20,6 +21,7 @@ labels.translate(admin.site._registry)
 __all__ = [
     "AgentRunAdmin",
     "ApiKeyAdmin",
+    "AuditEntryAdmin",
     "CheckpointAdmin",
     "CompactionAdmin",
     "ConversationAdmin",

@@ -17,6 +17,7 @@ from conversations.errors import UnsupportedMediaType
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
+from conversations.runtime import audit
 
 router = Router(tags=["files"])
 
@@ -49,6 +50,7 @@ MARKDOWN = {
 def export_conversation(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
     """As a file. What is in it is the history: messages that were replaced are not."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
+    audit.note(audit.Action.EXPORTED, request.auth, f"conversation {conversation_id}")
     response: HttpResponse
     if format == "md":
         response = HttpResponse(as_markdown(conversation), content_type="text/markdown; charset=utf-8")

@@ -1,6 +1,7 @@
 from conversations.models.agent import AgentRun, AgentStep
 from conversations.models.api_key import ApiKey
 from conversations.models.attachment import Attachment, Paste
+from conversations.models.audit_entry import AuditEntry
 from conversations.models.conversation import Conversation
 from conversations.models.errand import Errand
 from conversations.models.gateway import Folding, GatewayCall
@@ -26,6 +27,7 @@ __all__ = [
     "AgentStep",
     "ApiKey",
     "Attachment",
+    "AuditEntry",
     "Conversation",
     "Errand",
     "Folding",

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from conversations.errors import Conflict
 from conversations.models import Conversation, User
+from conversations.runtime import audit
 from conversations.turns import conversations
 
 
@@ -24,4 +25,5 @@ def delete(user: User) -> None:
     require_deletable(user)
     for conversation in Conversation.objects.filter(owner=user, parent=None).only("pk").iterator():
         conversations.delete(conversation)
+    audit.note(audit.Action.ACCOUNT_DELETED, user)
     user.delete()

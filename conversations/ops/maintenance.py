@@ -23,7 +23,7 @@ from compression.models import Compaction, KeptSummary
 from conversations.llm import profiles
 from conversations.llm.windows import windows
 from conversations.memory import message_index
-from conversations.models import Attachment, Errand, Folding, GatewayCall, HeldResponse
+from conversations.models import Attachment, AuditEntry, Errand, Folding, GatewayCall, HeldResponse
 from conversations.runtime import database, queue
 from conversations.turns import conversations, recovery
 
@@ -81,6 +81,7 @@ def tidy() -> None:
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     HeldResponse.objects.filter(used_at__lt=timezone.now() - HeldResponse.KEPT).delete()
+    AuditEntry.objects.filter(pk__lt=first_id(timezone.now() - timedelta(days=settings.AUDIT_DAYS))).delete()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from conversations.models import User
+from conversations.runtime import audit
 
 BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))
 SYSTEMS = (
@@ -43,6 +44,7 @@ def sign_out(request: HttpRequest, user: User, browser: int | None) -> int:
     ended = list(rows if browser is None else rows.filter(pk=browser))
     for row in ended:
         row.end()
+        audit.note(audit.Action.BROWSER_ENDED, user, f"address {row.ip}")
     return len(ended)
 
 

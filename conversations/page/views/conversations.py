@@ -31,6 +31,7 @@ from conversations.page.forms import ImportForm, cleaned
 from conversations.page.html_export import as_html
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
+from conversations.runtime import audit
 from conversations.turns import conversations
 
 MAX_TRASHED = 500
@@ -115,6 +116,7 @@ def export(request: Request, pk: UUID) -> HttpResponseBase:
     """A conversation as a file of a `format`, or as a page that opens the browser's dialog to print."""
     conversation = get_conversation(request.user, pk)
     kind = request.GET.get("format", "json")
+    audit.note(audit.Action.EXPORTED, request.user, f"conversation {pk}")
     response: HttpResponseBase
     match kind:
         case "json":
@@ -141,6 +143,8 @@ def export_everything(request: Request) -> StreamingHttpResponse:
 
 def as_zip(user: AbstractBaseUser, only: Sequence[Conversation] | None = None) -> StreamingHttpResponse:
     """The person's conversations, all of them or `only` these, as a zip."""
+    subject = "everything" if only is None else f"{len(only)} conversations"
+    audit.note(audit.Action.EXPORTED, user, subject)
     response = StreamingHttpResponse(everything(user, only=only), content_type="application/zip")
     name = f"chatsite-{timezone.localdate().isoformat()}.zip"
     response["Content-Disposition"] = content_disposition_header(True, name)
