@@ -11,6 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatsite.single_server import CannotStart
 
+OWN_APPS = ("conversations", "compression")
 EXIT_CODE = 3
 """The exit code of a start that failed; after it, uvicorn does not start another process that would fail too."""
 
@@ -38,9 +39,21 @@ def is_migrated() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
+def later_migrations() -> list[str]:
+    """Migrations of the site that were applied to the database and that this version does not have."""
+    loader = MigrationExecutor(connection).loader
+    unknown = [key for key in loader.applied_migrations if key[0] in OWN_APPS and key not in loader.disk_migrations]
+    return [f"{app}.{name}" for app, name in sorted(unknown)]
+
+
 def require_migrated() -> None:
-    """Raise CannotStart if the database cannot be used or lacks migrations."""
+    """Raise CannotStart if the database cannot be used, lacks migrations, or has those of a newer version."""
     require_database()
+    if later := later_migrations():
+        raise CannotStart(
+            f"The database of DATABASE_URL is of a newer version of chatsite, which applied {later[-1]}. "
+            "Start that version, or restore a backup from before the upgrade."
+        )
     if not is_migrated():
         raise CannotStart("The database of DATABASE_URL is not up to date: run `python manage.py migrate` first.")
 

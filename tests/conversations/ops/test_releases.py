@@ -11,6 +11,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from chatsite.single_server import CannotStart
+from chatsite.startup_checks import require_migrated
 
 pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[3]
@@ -61,6 +66,16 @@ def test_a_database_of_an_earlier_release_is_upgraded(release: Path, tmp_path: P
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert not database.execute("PRAGMA foreign_key_check").fetchall()
     database.close()
+
+
+@pytest.mark.django_db
+def test_a_process_of_an_earlier_version_refuses_a_newer_database() -> None:
+    require_migrated()
+    MigrationRecorder(connection).record_applied("axes", "9999_of_a_library")
+    require_migrated()
+    MigrationRecorder(connection).record_applied("conversations", "9999_later")
+    with pytest.raises(CannotStart, match=r"newer version of chatsite, which applied conversations\.9999_later"):
+        require_migrated()
 
 
 def test_this_version_has_one_for_those_that_come_after_it() -> None:
