@@ -1,5 +1,5 @@
 // Jumps to a message, or to a source of a summary: on the page, in a compaction, or fetched with those around it.
-// Listens to click, hashchange, DOMContentLoaded and htmx:afterSwap.
+// Listens to click, hashchange, DOMContentLoaded, htmx:beforeSwap and htmx:afterSwap.
 import { showList } from "./controls.js";
 import { find, panel, readStored, store, thread } from "./page.js";
 import { stopFollowing } from "./place.js";
@@ -45,6 +45,15 @@ const markWords = (place) => {
   CSS.highlights.set("found", found);
 };
 
+// The message that is being fetched for the panel, and those whose answers come too late: another was jumped to meanwhile.
+let fetching = "";
+const outrun = new Set();
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const [, id] = detail.pathInfo.requestPath.match(/\/messages\/([\da-f-]{36})\/around$/) ?? [];
+  if (id && id === fetching) fetching = "";
+  if (id && outrun.delete(id)) detail.shouldSwap = false;
+});
+
 // Goes to a message: on the page, else in the panel with those around it. With `keepsFocus` it only scrolls and marks.
 let keeps = false;
 export const jumpTo = (id, { keepsFocus = false } = {}) => {
@@ -52,6 +61,9 @@ export const jumpTo = (id, { keepsFocus = false } = {}) => {
   stopFollowing();
   if (find(".app.listing")) showList(false);  // a hit of a search in the drawer of a phone
   const message = document.getElementById(`message-${id}`);
+  if (fetching && fetching !== id) outrun.add(fetching);
+  outrun.delete(id);
+  fetching = message ? "" : id;
   if (!message) { htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader"); return; }
   panel.close();
   reveal(message, { keepsFocus });

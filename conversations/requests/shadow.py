@@ -148,10 +148,10 @@ def _shadow(conversation_id: UUID, reply_id: UUID) -> Shadow | None:
         return None
     try:
         head = head_of(conversation_id)
-        profile = ModelProfile.objects.filter(pk=head.profile_id or 0, enabled=True, name=reply.model).first()
     except Conversation.DoesNotExist:
         return None
-    if profile is None or profile.provider == ModelProfile.Provider.BUILTIN:
+    profile = named(reply.model)
+    if profile is None or profile.pk != head.profile_id or profile.provider == ModelProfile.Provider.BUILTIN:
         return None
     whole = head._replace(compressed_context=None, compressed_tokens=0, compressed_at=None, verbatim_ids=[], elided={})
     turns = between(conversation_id, None, reply.created_at - timedelta(microseconds=1))

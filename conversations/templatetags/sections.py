@@ -51,6 +51,8 @@ def admin_sections(request: HttpRequest) -> list[Section]:
     """The sections that the person may see. The current one is that of the page, else Site."""
     allowed = [(_(name), icon, reverse(address)) for name, icon, address, model in SECTIONS if may_view(request, model)]
     overview, rest, path = reverse("overview"), reverse("admin_site"), request.path
+    if path.startswith(reverse("admin:conversations_invitation_changelist")):
+        path = reverse("admin:conversations_user_changelist")
     here = next((address for *_rest, address in allowed if address != overview and path.startswith(address)), rest)
     here = overview if path == overview else here
     return [Section(name, icon, address, address == here) for name, icon, address in allowed]

@@ -90,7 +90,7 @@ class Caller:
 
     def key_of(self, name: str) -> str:
         """Of another person, who is made for it."""
-        make = f"from django.contrib.auth.models import User; User.objects.create_user('{name}')"
+        make = f"from conversations.models import User; User.objects.create_user('{name}')"
         return self.run(
             f"{make}\nfrom conversations.models import ApiKey\n"
             f"print(ApiKey.make(User.objects.get(username='{name}'), 'tests')[1])"

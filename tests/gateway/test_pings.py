@@ -27,7 +27,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """A site that pings in each silence of SECONDS, with a window of 4,000 tokens."""
     more = {"GATEWAY_PING_SECONDS": str(SECONDS), "OPENAI_CONTEXT_WINDOW": "4000", "MAX_CALLS_PER_USER": "2"}
     with serving(tmp_path_factory.mktemp("site"), COMPRESSION_COOLDOWN_SECONDS="0", **more) as served:
-        yield Caller(served)
+        caller = Caller(served)
+        heard(caller, "/chat/completions", HELLO)  # the first call of a process loads the libraries that it needs
+        yield caller
 
 
 @pytest.fixture

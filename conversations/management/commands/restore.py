@@ -31,8 +31,8 @@ class Command(BaseCommand):
 
 
 def _unreadable(names: list[str]) -> str:
-    owners = "1 model or server of tools" if len(names) == 1 else f"{len(names)} models or servers of tools"
     return (
-        f"The secrets of {owners} cannot be read with the present SECRET_KEY ({', '.join(names)}). They are encrypted "
-        "with the SECRET_KEY of the site that was backed up: set the same one here, or enter them anew in the admin."
+        f"The present SECRET_KEY cannot decrypt the secrets of: {', '.join(names)}. They are encrypted with the "
+        "SECRET_KEY of the site that was backed up. Set the same one here; or enter keys anew in the admin, and turn "
+        "off a two-step sign-in with `manage.py reset_second_step`."
     )

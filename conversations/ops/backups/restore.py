@@ -9,6 +9,7 @@ from itertools import batched, groupby
 from operator import itemgetter
 from typing import Any, BinaryIO
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.management.color import no_style
@@ -22,6 +23,7 @@ from conversations.compaction.lease import ABANDONED
 from conversations.errors import Refused
 from conversations.messages import replies
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer, User
+from conversations.models.encrypted import decrypt
 from conversations.ops.backups.file_format import read_rows
 from conversations.ops.backups.tables import Permissions, Table, migrations, permissions, tables
 from conversations.runtime import database
@@ -138,7 +140,10 @@ def _unreadable() -> list[str]:
     """The names of rows whose secret is stored but cannot be decrypted; it reads as empty then."""
     secrets = ((ModelProfile, "api_key"), (ToolServer, "environment"), (ToolServer, "headers"))
     stored = (model._base_manager.exclude(**{name: ""}).values_list("name", name) for model, name in secrets)
-    return list(dict.fromkeys(name for rows in stored for name, secret in rows if not secret))
+    names = [name for rows in stored for name, secret in rows if not secret]
+    steps = Authenticator.objects.filter(type=Authenticator.Type.TOTP).values_list("user__username", "data__secret")
+    names += [f"the two-step sign-in of {name}" for name, secret in steps if not decrypt(secret)]
+    return list(dict.fromkeys(names))
 
 
 def summary(counts: dict[str, int]) -> str:

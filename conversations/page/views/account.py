@@ -58,19 +58,22 @@ def join(request: HttpRequest) -> HttpResponse:
     invitation = invitations.valid(token) if token else None
     if invitation is None and (token or settings.SIGN_UP != "open"):
         limits.note_sign_in(request.META.get("REMOTE_ADDR", ""))
-        message = _("This invitation was used, has ended or was withdrawn. Ask whoever sent it for another one.")
-        return render(request, "error.html", {"message": message}, status=410)
+        return _not_invited(request)
     form = AccountForm(request.POST or None)
-    if not form.is_valid():
-        context = {"form": form, "token": token, "invitation": invitation}
-        return render(request, "registration/join.html", context, status=422 if form.is_bound else 200)
-    try:
-        user = invitations.accept(invitation, form.save) if invitation else form.save()
-    except IntegrityError:  # somebody took the name at the same moment
-        user = None
-    if user is None:
-        return redirect(request.get_full_path())
-    return perform_login(request, user, redirect_url=resolve_url("home"))
+    if form.is_valid():
+        try:
+            user = invitations.accept(invitation, form.save) if invitation else form.save()
+        except IntegrityError:
+            form.add_error("username", _("Somebody has just taken this name."))
+        else:
+            return perform_login(request, user, redirect_url=resolve_url("home")) if user else _not_invited(request)
+    context = {"form": form, "token": token, "invitation": invitation}
+    return render(request, "registration/join.html", context, status=422 if form.is_bound else 200)
+
+
+def _not_invited(request: HttpRequest) -> HttpResponse:
+    message = _("This invitation was used, has ended or was withdrawn. Ask whoever sent it for another one.")
+    return render(request, "error.html", {"message": message}, status=410)
 
 
 class SignIn(LoginView):

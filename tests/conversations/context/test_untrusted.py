@@ -290,7 +290,7 @@ def test_pastes_and_files_that_were_stored_before_are_known_to_be_quotations(tra
     try:
         executor.migrate([before])
         models = executor.loader.project_state([before]).apps
-        owner = models.get_model("auth", "User").objects.create(username="old")
+        owner = models.get_model("conversations", "User").objects.create(username="old")
         chat = models.get_model("conversations", "Conversation").objects.create(owner=owner)
         message = models.get_model("conversations", "Message").objects.create(
             conversation=chat, role="user", content="see [a mail]", created_at=START

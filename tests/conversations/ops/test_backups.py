@@ -63,6 +63,7 @@ from conversations.models import (
     WholeReading,
     Wording,
 )
+from conversations.models.encrypted import encrypt
 from conversations.ops import backups
 from conversations.ops.backups import file_format
 from conversations.turns import turn
@@ -134,7 +135,7 @@ def people(user: User, conversation: Conversation) -> None:
     )
     EmailAddress.objects.create(user=user, email="alice@example.org", verified=True)
     SocialAccount.objects.create(user=user, provider="sso", uid="1", last_login=START, date_joined=START)
-    Authenticator.objects.create(user=user, type="totp", data={"secret": "s"}, created_at=START)
+    Authenticator.objects.create(user=user, type="totp", data={"secret": encrypt("s")}, created_at=START)
     Invitation.objects.create(note="Bob", digest="d", made_by=user)
     HeldResponse.objects.create(id=uuid4(), owner=user, before=[], input="[]", output="[]")
     SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
@@ -267,7 +268,7 @@ def test_secrets_are_never_in_plain_text_and_need_their_secret_key(
     assert not re.search(rb"sk-test|hush", gzip.decompress(file.read_bytes()))
     with override_settings(SECRET_KEY="another" * 8):
         call_command("restore", str(file), replace=True)
-    said = "The secrets of 2 models or servers of tools cannot be read with the present SECRET_KEY (scripted, time)"
+    said = "The present SECRET_KEY cannot decrypt the secrets of: scripted, time, the two-step sign-in of alice."
     assert said in capsys.readouterr().out
     assert (ModelProfile.objects.get().api_key, ToolServer.objects.get().environment) == ("sk-test", "TOKEN=hush")
 

@@ -85,6 +85,19 @@ def test_two_who_press_at_once_make_one_account(admin_client: Client) -> None:
     assert not User.objects.filter(username="eve").exists()
 
 
+def test_a_name_that_is_taken_at_the_same_moment_leaves_the_link_good(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = invited(admin_client)
+    User.objects.create_user("bob")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(AccountForm, "validate_unique", lambda _form: None)
+        meanwhile.setattr(AccountForm, "clean_username", lambda form: form.cleaned_data["username"])
+        page = Client().post("/join/", {**BOB, "token": token})
+    assert page.status_code == 422 and "Somebody has just taken this name." in page.content.decode()
+    assert Client().post("/join/", {**BOB, "username": "bobby", "token": token}).status_code == 302
+
+
 def test_nobody_joins_uninvited_unless_the_operator_opens_the_site(admin_client: Client, settings: Any) -> None:
     assert Client().get("/join/").status_code == 410 and Client().post("/join/", BOB).status_code == 410
     assert "Create an account" not in Client().get("/accounts/login/").content.decode()
