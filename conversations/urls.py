@@ -1,4 +1,5 @@
 from allauth.account.views import reauthenticate
+from allauth.socialaccount.views import login_cancelled, login_error
 from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -43,7 +44,8 @@ SINGLE_SIGN_ON = (
     # Loaded only where it is used: it takes some megabytes.
     [
         path("accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),
-        path("accounts/sso/", include("allauth.socialaccount.urls")),
+        path("accounts/sso/cancelled/", login_cancelled, name="socialaccount_login_cancelled"),
+        path("accounts/sso/error/", login_error, name="socialaccount_login_error"),
     ]
     if settings.OIDC_URL
     else []

@@ -10,9 +10,13 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.base import AuthProcess
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from conversations import preferences
 from conversations.models import User, encrypted
@@ -26,6 +30,9 @@ class AccountAdapter(DefaultAccountAdapter):
         """The page after a sign-in, with the person's appearance in cookies for the pages before the next one."""
         return preferences.remember(super().post_login(request, user, **how), preferences.preference_of(user))
 
+    def respond_user_inactive(self, request: HttpRequest, user: AbstractBaseUser) -> HttpResponse:
+        return render(request, "error.html", {"message": _("This account is disabled.")}, status=403)
+
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address that the server names: it reads a proxy's header where the operator trusts the proxy."""
         return str(request.META.get("REMOTE_ADDR") or "0.0.0.0")
@@ -35,6 +42,11 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Refuse to link the service to an account that is signed in: a link from elsewhere could ask for that."""
+        if sociallogin.state.get("process") == AuthProcess.CONNECT:
+            raise PermissionDenied
+
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Whether a person who signs in for the first time gets an account.
 

@@ -31,6 +31,8 @@ class Browser(NamedTuple):
 def browsers_of(request: HttpRequest, user: User) -> list[Browser]:
     """The browsers with a session that still holds: this one first, then the newest."""
     here = request.session.session_key
+    if not UserSession.objects.filter(session_key=here).exists():  # a new password gave the session another key
+        UserSession.objects.create_from_request(request)
     found = [
         Browser(row.pk, name_of(row.user_agent), row.ip, row.created_at, row.session_key == here)
         for row in UserSession.objects.purge_and_list(user)

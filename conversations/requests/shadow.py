@@ -6,6 +6,7 @@ reply stay as they are; only figures are stored.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from contextlib import aclosing, suppress
@@ -36,6 +37,8 @@ from conversations.runtime import queue
 
 QUOTED = 20_000
 """The most characters of the question, and of each answer, that a judge reads."""
+SECONDS = 900
+"""The most seconds of an answer from the whole history."""
 TOKENS = 200
 """The most tokens of a judge's verdict."""
 SCALE = 10
@@ -98,7 +101,7 @@ async def compare(conversation_id: UUID, reply_id: UUID) -> None:
             )
             await sync_to_async(_account)(shadow, judge, verdict)
             agreement = grade(verdict)
-    except ModelError:
+    except (ModelError, TimeoutError):
         return  # counted where models are asked
     if agreement is not None:
         await sync_to_async(_store)(shadow, judge.name if judge else "", agreement)
@@ -106,11 +109,12 @@ async def compare(conversation_id: UUID, reply_id: UUID) -> None:
 
 async def _streamed(model: Model, asked: Prompt) -> Reply:
     """The whole answer, requested as replies are: with the conversation's effort and the profile's limits."""
-    text, last = "", Delta()
-    async with aclosing(model.stream(asked, attempts=Attempts(1))) as deltas:
+    pieces, last = [], Delta()
+    async with asyncio.timeout(SECONDS), aclosing(model.stream(asked, attempts=Attempts(1))) as deltas:
         async for delta in deltas:
-            text, last = text + delta.text, delta
-    return Reply(text, last.finish_reason or "", last.spent, last.refused)
+            pieces.append(delta.text)
+            last = delta
+    return Reply("".join(pieces), last.finish_reason or "", last.spent, last.refused)
 
 
 def words_in_common(one: str, other: str) -> float:

@@ -106,6 +106,24 @@ def test_what_goes_wrong_there_is_said_and_signs_nobody_in(site: LoudSite, oidc:
     assert away.status_code == 302 and "evil" not in away.headers["Location"]
 
 
+def test_a_disabled_person_and_a_link_from_elsewhere_are_refused(site: LoudSite, oidc: OidcServer) -> None:
+    came_back(site, oidc, sub="45", preferred_username="dave", email="dave@example.org")
+    with closing(sqlite3.connect(site.data / "chatsite.sqlite3")) as database:
+        database.execute("UPDATE auth_user SET is_active = 0 WHERE username = 'dave'")
+        database.commit()
+    browser, back = came_back(site, oidc, sub="45", preferred_username="dave", email="dave@example.org")
+    assert back.status_code == 403 and "This account is disabled." in back.text
+    assert browser.get("/settings/").status_code == 302
+    browser, _ = came_back(site, oidc)
+    away = browser.get("/accounts/oidc/sso/login/?process=connect").headers["Location"]
+    state = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(away).query))["state"]
+    oidc.person = BOB | {"sub": "46"}
+    refused = browser.get("/accounts/oidc/sso/login/callback/", params={"code": "c", "state": state})
+    assert refused.status_code == 401
+    with closing(sqlite3.connect(site.data / "chatsite.sqlite3")) as database:
+        assert not database.execute("SELECT 1 FROM socialaccount_socialaccount WHERE uid = '46'").fetchall()
+
+
 def test_without_a_password_the_name_confirms_the_end_of_an_account(site: LoudSite, oidc: OidcServer) -> None:
     browser, _ = came_back(site, oidc, sub="44", preferred_username="carol", email="carol@example.org")
     page = browser.get("/accounts/delete/").text

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, cast
 
-from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings as site_settings
 from django.contrib.auth import update_session_auth_hash
@@ -184,7 +183,6 @@ def password(request: Request) -> HttpResponse:
     if not form.is_valid():
         return section(request, "password", status=400, password_form=form)
     update_session_auth_hash(request, form.save())
-    UserSession.objects.create_from_request(request)  # the session has another key now
     said = _("Changed. Other browsers have to sign in again.")
     if not form.cleaned_data["ends_keys"]:
         return section(request, "password", said=said)
