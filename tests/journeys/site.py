@@ -13,8 +13,9 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from tests.servers import free_port, listens, wait_until
 
@@ -119,10 +120,15 @@ class Person:
     def __init__(self, page: Page, site: Site, *, name: str = "alice") -> None:
         self.page, self.site, self.name = page, site, name
         self.complaints: list[str] = []
-        page.on(
-            "console", lambda message: message.type in ("error", "warning") and self.complaints.append(message.text)
-        )
+        page.on("console", self._note)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            is_answer = message.text.startswith("Failed to load resource")
+            self.complaints.append(
+                f"{message.text} {urlsplit(message.location['url']).path if is_answer else ''}".rstrip()
+            )
 
     @property
     def box(self) -> Locator:

@@ -40,6 +40,11 @@ def export(path: Path, *, mebibytes: int) -> None:
             archive.writestr(f"audio/sound-{number:04}.wav", noise, compress_type=ZIP_STORED)
 
 
+def complaints(alice: Person) -> list[str]:
+    """The console's errors, except a busy site's: the page sends a part that it refused once more."""
+    return [line for line in alice.complaints if "503" not in line]
+
+
 def chooses(alice: Person, *paths: Path) -> None:
     alice.page.goto(f"{alice.site.url}/import")
     alice.page.locator("#import-files").set_input_files(paths)
@@ -59,7 +64,7 @@ def test_a_zip_of_80_megabytes_comes_in_where_a_request_has_at_most_25(alice: Pe
         archive.writestr("readme.txt", "x")
     chooses(alice, outer)
     expect(report).to_contain_text("6 were here already.", timeout=30_000)
-    assert alice.complaints == []
+    assert complaints(alice) == []
 
 
 def test_a_file_of_40_megabytes_is_cancelled_and_goes_on_and_names_what_it_cannot_read(
@@ -85,7 +90,7 @@ def test_a_file_of_40_megabytes_is_cancelled_and_goes_on_and_names_what_it_canno
     expect(named).to_have_count(2)
     expect(named.first).to_contain_text("conversations.json, conversation 121: ")
     expect(named.last).to_contain_text("conversations.json, conversation 122 (Broken): mapping.n0")
-    assert [line for line in alice.complaints if "400" not in line] == []
+    assert [line for line in complaints(alice) if "400" not in line] == []
 
 
 def test_the_exports_of_other_sites_come_in_as_they_were_downloaded(alice: Person, tmp_path: Path) -> None:
@@ -106,7 +111,7 @@ def test_the_exports_of_other_sites_come_in_as_they_were_downloaded(alice: Perso
     report = alice.page.locator("#import-report")
     expect(report).to_contain_text("904 conversations came in, with 907 messages.", timeout=60_000)
     expect(alice.page.locator("#import-unread li")).to_have_count(0)
-    assert alice.complaints == []
+    assert complaints(alice) == []
 
 
 def test_the_images_of_an_export_come_in_with_the_messages_that_show_them(alice: Person, tmp_path: Path) -> None:
@@ -141,7 +146,7 @@ def test_the_images_of_an_export_come_in_with_the_messages_that_show_them(alice:
         text = database.execute(words, (alice.name,)).fetchone()
     assert sorted(name for (name,) in rows) == sorted(f"file-A{number}.png" for number in range(12))
     assert text == ("[Image: file-B1.png]\n[Image: file-gone.png]\nLook, 7.",)
-    assert alice.complaints == []
+    assert complaints(alice) == []
 
 
 def test_a_large_file_without_conversations_is_refused_with_its_reason(alice: Person, tmp_path: Path) -> None:
