@@ -22,8 +22,8 @@ setup: $(VENV)/installed
 test: needs check
 	@$(PYTHON) manage.py fetch_model
 	@rm -f $(SECOND_TRIES); status=0; export SECOND_TRIES=$(SECOND_TRIES); \
-	$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser" || status=1; \
-	$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" $(ON_POSTGRESQL) || status=1; \
+	$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser and not long" || status=1; \
+	$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once and not long" $(ON_POSTGRESQL) || status=1; \
 	$(PYTHON) -m pytest -q -n 2 -m browser tests/journeys || status=1; \
 	$(PYTHON) -m tests.needs report; \
 	cat $(SECOND_TRIES) 2> /dev/null; exit $$status
@@ -69,6 +69,8 @@ torture: needs
 	@LARGEST=640000 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_readers.py
 	@IN_A_ROW=60 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life.py
+	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
+	@$(PYTHON) -m pytest -q -n 2 -m long
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_schema.py
 	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture.floods

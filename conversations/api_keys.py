@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from conversations import admission, limits
-from conversations.errors import Conflict, NotFound
-from conversations.models import ApiKey, Project, User
+from conversations.errors import Conflict, Invalid, NotFound
+from conversations.models import ApiKey, Project, Spending, User
 from conversations.models.api_key import digest, key_of
 from conversations.runtime import audit, log_context
+from conversations.spending import this_month
 from conversations.validation import clean_text
 
 MAX_NAME = 100
@@ -74,6 +77,26 @@ def give_project(user: AbstractBaseUser, key_id: int, project: Project | None) -
     return _mine(user).select_related("project").get(pk=key_id)
 
 
+def set_budget(user: AbstractBaseUser, key_id: int, *, tokens: str, usd: str) -> ApiKey:
+    """Set the key's monthly budget: whole tokens and US dollars as decimal numbers, "" for no limit.
+
+    Raises Invalid, NotFound.
+    """
+    limits_of_key = {"monthly_tokens": _amount("monthly_tokens", tokens), "monthly_usd": _amount("monthly_usd", usd)}
+    if not _mine(user).filter(pk=key_id, revoked_at=None).update(**limits_of_key):
+        raise NotFound(_("You have no such key."))
+    return _mine(user).get(pk=key_id)
+
+
+def _amount(name: str, text: str) -> Any:
+    """The value of a field of ApiKey from a form; None for "". Raises Invalid."""
+    field: Any = ApiKey._meta.get_field(name)
+    try:
+        return field.clean(text.strip().replace(",", "") or None, None)
+    except ValidationError as error:
+        raise Invalid(f"{name}: {' '.join(error.messages)}", field=name) from None
+
+
 def revoke_all(user: AbstractBaseUser) -> int:
     """Revoke all keys of a person, at once; returns how many were valid."""
     ended = _mine(user).filter(revoked_at=None).update(revoked_at=timezone.now())
@@ -109,7 +132,14 @@ def let_in(plain: str, *, address: str) -> ApiKey | None:
 def listed_keys(user: AbstractBaseUser) -> QuerySet[ApiKey]:
     """A person's keys in use, the newest first, then the recently revoked ones."""
     shown = Q(revoked_at=None) | Q(revoked_at__gt=timezone.now() - REVOKED_SHOWN)
-    return _mine(user).filter(shown).order_by(F("revoked_at").desc(nulls_first=True), "-created_at", "-pk")
+    month = Spending.objects.filter(key=OuterRef("pk"), month=this_month())
+    spent = {"spent_tokens": Subquery(month.values("tokens")), "spent_usd": Subquery(month.values("usd"))}
+    return (
+        _mine(user)
+        .filter(shown)
+        .annotate(**spent)
+        .order_by(F("revoked_at").desc(nulls_first=True), "-created_at", "-pk")
+    )
 
 
 def _mine(user: AbstractBaseUser) -> QuerySet[ApiKey]:

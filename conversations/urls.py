@@ -82,6 +82,7 @@ urlpatterns = [
     path("settings/keys", api_keys.make_key, name="make_key"),
     path("settings/keys/<int:key_id>/revoke", api_keys.revoke_key, name="revoke_key"),
     path("settings/keys/<int:key_id>/project", api_keys.key_project, name="key_project"),
+    path("settings/keys/<int:key_id>/budget", api_keys.key_budget, name="key_budget"),
     path("settings/keys/<int:key_id>/history", api_keys.key_history, name="key_history"),
     path("usage/", usage.usage, name="usage"),
     path("usage/stored/", usage.stored, name="stored"),

@@ -18,19 +18,14 @@ ROOT = Path(__file__).parents[1]
 ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory", "ledger")
 LOADS = ("load storm", "load sockets", "load streams", "load messages", "load turns")
 AT_THE_GATEWAY = ("gateway", "clients", "programs")
-BENCHMARKS = (
-    *ON_REAL_CONVERSATIONS,
+LONG = (
     *AT_THE_GATEWAY,
-    "context",
-    "live",
-    "agents",
-    "artefacts",
-    "languages",
-    "parts",
-    "economy",
-    "documents",
     *LOADS,
+    *("compaction", "stages", "memory", "context", "live", "agents", "languages", "parts", "documents"),
 )
+"""Those that take longer than a test of `make test` may."""
+SHORT = ("retention", "ledger", "artefacts", "economy")
+BENCHMARKS = (*SHORT, *(pytest.param(one, marks=pytest.mark.long) for one in LONG))
 FIGURE = re.compile(r"\d+(?:\.\d+)? (?:ms|s|%|MB|KB|KiB|µs)|\.\d{3}")
 
 

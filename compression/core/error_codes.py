@@ -9,6 +9,7 @@ class ErrorCode(StrEnum):
     """Of a row that failed; "" stands for an error of a kind that has no name here."""
 
     NO_CREDIT = "no_credit"
+    OVER_BUDGET = "insufficient_quota"
     RATE_LIMITED = "rate_limited"
     KEY_REFUSED = "key_refused"
     NO_KEY = "no_key"

@@ -17,7 +17,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, ngettext
 
 from conversations.admin.base import Deletion, ReadOnlyAdmin, deletion
-from conversations.models import ApiKey, Conversation, User
+from conversations.models import ApiKey, Conversation, GroupBudget, User
+
+BUDGET = ("monthly_tokens", "monthly_usd")
 
 
 @admin.register(ApiKey)
@@ -27,7 +29,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = ["name", "user", "created_at", "last_used"]
     list_select_related = ["user"]
     search_fields = ["name", "user__username"]
-    fields = ["name", "user", "created_at", "last_used"]
+    fields = ["name", "user", "created_at", "last_used", *BUDGET]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
@@ -53,6 +55,7 @@ class PersonAdmin(UserAdmin):
 
     form, add_form = PersonForm, NewPersonForm
     actions = ["remove_second_step"]
+    fieldsets = (*(UserAdmin.fieldsets or ()), (gettext_lazy("Monthly budget"), {"fields": BUDGET}))
 
     @admin.action(description=gettext_lazy("Turn off two-step sign-in"), permissions=["change"])
     def remove_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
@@ -84,9 +87,18 @@ for made_by_a_library in (Group, Authenticator, EmailAddress, UserSession, Socia
     admin.site.unregister(made_by_a_library)
 
 
+class GroupBudgetInline(admin.StackedInline):
+    """The budget of each member. A person's own budget takes its place; of several groups, the largest holds."""
+
+    model = GroupBudget
+    verbose_name = verbose_name_plural = gettext_lazy("Monthly budget of each member")
+
+
 @admin.register(Group)
 class PeopleGroupAdmin(GroupAdmin):
     """A group. Only superusers change groups, since a group's permissions apply to all its members."""
+
+    inlines = [GroupBudgetInline]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return _is_superuser(request) and super().has_add_permission(request)

@@ -83,7 +83,7 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     operation_id="context_compact",
     response={202: described(run.Task)},
     summary="Compact a conversation",
-    openapi_extra=refuses(409),
+    openapi_extra=refuses(402, 409),
 )
 def compact_conversation(
     request: Request, conversation_id: UUID, body: run.CompactRequest | None = None

@@ -71,7 +71,7 @@ def list_messages(request: Request, conversation_id: UUID, cursor: Cursor = None
     operation_id="messages_send",
     response={201: described(schema.Turn), 200: described(schema.Turn), 202: described(schema.Begun)},
     summary="Say something",
-    openapi_extra=refuses(409, also=EVENTS),
+    openapi_extra=refuses(402, 409, also=EVENTS),
 )
 async def send_message(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
     """Answered once the last reply of the turn has ended, or as a stream of events; it goes on when the caller leaves.

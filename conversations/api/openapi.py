@@ -29,6 +29,12 @@ REFUSALS: dict[int, tuple[str, str, str]] = {
         "There is no key and no session, or it is not valid.",
         "Send `Authorization: Bearer <key>` with a valid key, or sign in.",
     ),
+    402: (
+        "insufficient_quota",
+        "The budget of the month is used up.",
+        "Your budget of this month, 5,000,000 tokens, is used up. The next one begins on Dec. 1, 2026 (UTC). Who runs "
+        "this site can raise it.",
+    ),
     403: ("forbidden", "A session without its CSRF token.", "CSRF check Failed"),
     404: ("not_found", "There is no such thing, or it is another person's.", "There is no such thing."),
     409: ("reply_running", "Right in itself, but not now.", "A reply is still being written: stop it, or wait for it."),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from ninja import Query, Router
 
 from compression.days import Days
+from conversations import spending
 from conversations.analytics import ledger, person
 from conversations.analytics.person import Account
 from conversations.analytics.totals import Tally, total
@@ -16,6 +17,7 @@ from conversations.api.auth import Request
 from conversations.api.schemas import usage as schema
 from conversations.api.schemas.fields import described
 from conversations.errors import Invalid
+from conversations.spending import Budget
 
 router = Router(tags=["usage"])
 
@@ -46,6 +48,7 @@ def read_usage(request: Request, since: Since = None, until: Until = None, by: B
         "by": by,
         "items": items,
         "total": _total(account),
+        "budget": _budget(spending.budget_of(request.auth.pk)),
         "storage": ledger.storage(request.auth),
     }
 
@@ -63,6 +66,16 @@ def _days(since: date | None, until: date | None) -> Days:
     if len(days) > MAX_DAYS:
         raise Invalid(f"since: at most {MAX_DAYS} days can be asked for at once.", field="since", limit=MAX_DAYS)
     return days
+
+
+def _budget(budget: Budget) -> dict[str, Any]:
+    return {
+        "month": f"{spending.this_month():%Y-%m}",
+        "tokens": budget.tokens,
+        "used_tokens": budget.used_tokens,
+        "usd": None if budget.usd is None else _dollars(budget.usd),
+        "used_usd": _dollars(budget.used_usd),
+    }
 
 
 def _total(account: Account) -> dict[str, Any]:

@@ -24,13 +24,13 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import limits
+from conversations import limits, spending
 from conversations.compaction import ahead_of_time, emergency, lease
 from conversations.compaction.commit import commit
 from conversations.compaction.fallback import fallback_chain, first_good_draft
 from conversations.compaction.lease import BY_HAND, claim, finish, renewed, start
 from conversations.compaction.model_summariser import ModelSummariser
-from conversations.compaction.outcome import figures_of, record_spending
+from conversations.compaction.outcome import count_spending, figures_of, record_spending
 from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.snapshots import Superseded, rollback, undo
@@ -79,6 +79,7 @@ def request(conversation: Conversation, *, trigger: str, steering: Steering) -> 
     clean_prompt("prompt", steering.prompt)
     _require_rate(conversation.owner_id)
     limits.require_compaction(conversation.owner_id)
+    spending.require_budget(conversation.owner_id)
     row = claim(conversation.pk, trigger=trigger, steering=steering)
     queue.enqueue("compact", str(row.pk))
     return row
@@ -196,6 +197,8 @@ async def _compact(row: Compaction, progress: Progress) -> None:
         if row.is_active:
             await asyncio.shield(sync_to_async(record_spending)(row, ways.rungs))
         raise
+    finally:
+        await asyncio.shield(sync_to_async(count_spending)(loaded.head.owner_id, ways.rungs))
 
 
 async def _drafted(

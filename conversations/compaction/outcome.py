@@ -8,6 +8,7 @@ from typing import Any
 
 from compression.core.ports import Summariser
 from compression.models import Compaction
+from conversations import spending
 from conversations.compaction.fallback import Climb
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.port import Spent
@@ -39,6 +40,13 @@ def record_spending(row: Compaction, rungs: Sequence[Summariser]) -> None:
     """Store the cost of a run that has no result, whoever has ended its row."""
     if any(isinstance(rung, ModelSummariser) and rung.has_asked for rung in rungs):
         Compaction.objects.filter(pk=row.pk).update(**_spent(row, rungs))
+
+
+def count_spending(owner_id: int, rungs: Sequence[Summariser]) -> None:
+    """Add the requests of this run to its person's month; unlike the row, without those of earlier workers."""
+    for model in rungs:
+        if isinstance(model, ModelSummariser):
+            spending.count(owner_id, model.spent.prompt + model.spent.completion, _cost(model))
 
 
 def _spent(row: Compaction, rungs: Sequence[Summariser]) -> dict[str, Any]:

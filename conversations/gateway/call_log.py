@@ -13,6 +13,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
+from conversations import spending
 from conversations.gateway.checkpoints import State
 from conversations.llm.port import Spent
 from conversations.llm.probes import window_reports
@@ -145,6 +146,9 @@ def _store(call: Call, model: str, ended: float) -> None:
         duration_ms=round(1000 * (ended - call.began)),
     )
     if call.profile and spent:
+        spending.count(
+            call.owner_id, spent.prompt + spent.completion, _cost(call), key_id=call.key.pk if call.key else None
+        )
         window_reports.learn(
             call.profile, call.owner_id, thread=call.conversation_id, estimated=call.estimated, reported=spent.prompt
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 
-from conversations import api_keys
+from conversations import api_keys, spending
 from conversations.admission import admission_of
 from conversations.errors import MEDIA_TYPE, Invalid, UnsupportedMediaType
 from conversations.gateway import checkpoints
@@ -25,6 +25,7 @@ JSON = "application/json"
 def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[GatewayRequest, State | None]:
     """(the call, the stored summary where the history is too long without one). Runs in a thread."""
     asked = parsed(request, call, protocol)
+    spending.require_budget(call.owner_id, call.key)
     call.profile, call.is_stream, call.left_out = asked.profile, asked.is_stream, asked.left_out
     call.before = call.after = asked.usage(None).total
     return asked, stored_for(asked, call)
@@ -46,7 +47,7 @@ def spoken_in(request: HttpRequest) -> Protocol:
 
 
 def parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayRequest:
-    """The call of whoever's key it is. Raises Refused."""
+    """Authenticate the call and parse it. Raises Refused."""
     signed_in(request, call)
     read_for(call.owner_id)
     if request.content_type != JSON:

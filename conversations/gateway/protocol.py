@@ -78,7 +78,7 @@ class Protocol:
     """The text that is sent in a silence of a stream: a comment, or an event that clients leave out."""
 
 
-TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+TYPES = {401: "authentication_error", 402: "insufficient_quota", 404: "not_found_error", 429: "rate_limit_error"}
 
 
 CODES = {"context_too_large": "context_length_exceeded", "provider_rate_limited": "rate_limit_exceeded"}

@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import limits
+from conversations import limits, spending
 from conversations.errors import NotFound, Refused
 from conversations.gateway import pass_through
 from conversations.gateway.anthropic.models import described, listed
@@ -215,6 +215,7 @@ async def passed_through(request: HttpRequest, call: Call, address: str) -> Http
 
     def parsed_call() -> pass_through.PassedOn:
         signed_in(request, call)
+        spending.require_budget(call.owner_id, call.key)
         return pass_through.read(request, address)
 
     passed = await sync_to_async(parsed_call)()

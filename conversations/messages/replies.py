@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
-from conversations import limits
+from conversations import limits, spending
 from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.llm.profiles import profile_for
@@ -120,6 +120,8 @@ def finish(
     if not ended:
         return None
     reply = Message.objects.select_related("conversation__model").get(pk=answer.id)
+    tokens = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+    spending.count(reply.conversation.owner_id, tokens, reply.cost_usd)
     _report(reply)
     return reply, following
 
@@ -175,12 +177,13 @@ def _report(reply: Message) -> None:
 
 
 def settle_model(conversation_id: UUID) -> None:
-    """Replace a conversation's deleted or disabled model by the default one. Raises NotConfigured.
+    """Replace a conversation's deleted or disabled model by the default one. Raises NotConfigured, OverBudget.
 
     The next request is then measured against the window of the model that it is sent to.
     """
     rows = Conversation.objects.filter(pk=conversation_id)
-    own = rows.values_list("model_id", flat=True).first()
+    own, owner_id = rows.values_list("model_id", "owner_id").first() or (None, 0)
+    spending.require_budget(owner_id)
     profile = profile_for(own)
     if profile.pk != own:
         rows.update(model=profile)

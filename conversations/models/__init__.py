@@ -17,6 +17,7 @@ from conversations.models.project import Project, ProjectMember
 from conversations.models.queued_message import QueuedMessage
 from conversations.models.saved_prompt import SavedPrompt
 from conversations.models.shadow_comparison import ShadowComparison
+from conversations.models.spending import GroupBudget, MonthlyBudget, Spending
 from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
 from conversations.models.user import User
@@ -33,12 +34,14 @@ __all__ = [
     "Folding",
     "GatewayCall",
     "Goal",
+    "GroupBudget",
     "HeldResponse",
     "Invitation",
     "LedgerEntry",
     "Link",
     "Message",
     "ModelProfile",
+    "MonthlyBudget",
     "Paste",
     "Preference",
     "Project",
@@ -46,6 +49,7 @@ __all__ = [
     "QueuedMessage",
     "SavedPrompt",
     "ShadowComparison",
+    "Spending",
     "ToolCall",
     "ToolServer",
     "User",

@@ -9,6 +9,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import models
 from django.utils import timezone
 
+from conversations.models.spending import MonthlyBudget
+
 PREFIX = "cs_"
 HINT_CHARS = len(PREFIX) + 4
 """Characters of a key that are stored in plain text; the other 39 cannot be guessed."""
@@ -17,7 +19,7 @@ LAST_USE_INTERVAL = timedelta(minutes=1)
 """A key's last use is stored at most this often."""
 
 
-class ApiKey(models.Model):
+class ApiKey(MonthlyBudget):
     """A key with which a program acts as its owner. Only its hash is stored; the key is shown once, when it is made.
 
     `hint` is the key's beginning, by which its owner recognises it. A revoked key is invalid, and its row is kept.

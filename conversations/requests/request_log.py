@@ -22,6 +22,7 @@ from compression.core.context import render_context
 from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
+from conversations import spending
 from conversations.context import prompt
 from conversations.context.transcript import Loaded
 from conversations.llm import tools
@@ -30,7 +31,7 @@ from conversations.llm.profiles import passes_tools, reply_limit
 from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
 from conversations.memory import recall
-from conversations.models import ModelProfile, Wording
+from conversations.models import Errand, ModelProfile, Wording
 from conversations.requests.usage import usage_of
 from conversations.runtime.bounded import BoundedCache
 
@@ -127,6 +128,15 @@ def spending_columns(profile: ModelProfile, spent: Spent | None) -> dict[str, An
         "cached_tokens": spent.cached,
         "cost_usd": None if cost is None else min(cost, MAX_DOLLARS),
     }
+
+
+def record_errand(owner_id: int, purpose: str, profile: ModelProfile, spent: Spent | None) -> None:
+    """Store and count a request that the site sent by itself; nothing if the account was deleted meanwhile."""
+    columns = spending_columns(profile, spent)
+    with suppress(IntegrityError):
+        Errand.objects.create(owner_id=owner_id, purpose=purpose, **columns)
+        if spent:
+            spending.count(owner_id, spent.prompt + spent.completion, columns["cost_usd"])
 
 
 def digest(messages: object) -> str:

@@ -31,7 +31,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.memory import recall
 from conversations.models import Conversation, Errand, Message, ModelProfile, ShadowComparison
-from conversations.requests.request_log import Sent, spending_columns
+from conversations.requests.request_log import Sent, record_errand
 from conversations.requests.usage import usage_of
 from conversations.runtime import queue
 
@@ -171,10 +171,8 @@ def _shadow(conversation_id: UUID, reply_id: UUID) -> Shadow | None:
 
 def _account(shadow: Shadow, profile: ModelProfile, reply: Reply) -> None:
     owners = Conversation.objects.filter(pk=shadow.reply.conversation_id).values_list("owner_id", flat=True)
-    with suppress(IntegrityError):  # the account was deleted
-        if owner := owners.first():
-            columns = spending_columns(profile, reply.spent)
-            Errand.objects.create(owner_id=owner, purpose=Errand.Purpose.SHADOW, **columns)
+    if owner := owners.first():
+        record_errand(owner, Errand.Purpose.SHADOW, profile, reply.spent)
 
 
 def _store(shadow: Shadow, judge: str, agreement: float) -> None:

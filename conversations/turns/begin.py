@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from compression.core.ledger.own_words import HANDED_OVER
 from compression.core.values import Window
+from conversations import spending
 from conversations.context import prompt, transcript
 from conversations.context.provenance import origin_of, typed_text
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
@@ -30,6 +31,7 @@ from conversations.quota import require_storage_for
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
+from conversations.spending import OverBudget
 from conversations.turns import titles
 from conversations.validation import clean_text
 
@@ -115,7 +117,7 @@ def begin(
     `attachments` are the ids of uploaded files that no message has yet; `pastes` are ranges of `content`, `pasted` are
     texts that were pasted among its words. `content` may be blank if there is a file. A repeated `client_id` with the
     same text and files returns the rows of the first call. Raises Invalid, Conflict (a reply is being written, the
-    client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
+    client_id was used for another text, no model is set), TooLarge or OverBudget; nothing is stored then.
     """
     if client_id is not None:
         client_id = clean_text("client_id", client_id, limit=64)
@@ -127,8 +129,9 @@ def begin(
         raise refusal
     asked = checked(conversation, content, attached=attached, pastes=pastes, pasted=pasted)
     try:
+        spending.require_budget(conversation.owner_id)
         return _store(conversation, asked, client_id)
-    except (IntegrityError, Conflict, TooMany) as refusal:
+    except (IntegrityError, Conflict, TooMany, OverBudget) as refusal:
         if begun := _replayed(conversation, content, attachments, client_id):
             return begun
         raise refusal

@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import IntegrityError
 
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
@@ -24,7 +22,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.messages.text_files import OPENING
 from conversations.models import Conversation, Errand, Message, ModelProfile
-from conversations.requests.request_log import Sent, spending_columns
+from conversations.requests.request_log import Sent, record_errand
 from conversations.runtime import queue
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
@@ -143,5 +141,4 @@ def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
 
 
 def _account(beginning: Beginning, reply: Reply) -> None:
-    with suppress(IntegrityError):  # the account was deleted
-        Errand.objects.create(owner_id=beginning.owner_id, **spending_columns(beginning.profile, reply.spent))
+    record_errand(beginning.owner_id, Errand.Purpose.TITLE, beginning.profile, reply.spent)

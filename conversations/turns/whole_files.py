@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from compression.core.tokens import count_tokens
+from conversations import spending
 from conversations.errors import Conflict, Invalid, NotFound, Refused
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
@@ -31,7 +31,7 @@ from conversations.llm.retries import Attempts
 from conversations.messages import long_files
 from conversations.messages.attachments import upload
 from conversations.models import Attachment, Conversation, Errand, ModelProfile, WholeReading
-from conversations.requests.request_log import spending_columns
+from conversations.requests.request_log import record_errand
 from conversations.runtime import queue
 from conversations.turns.begin import begin
 from conversations.validation import clean_text
@@ -179,6 +179,7 @@ async def run(reading_id: UUID) -> None:
     row, parts, profile = found
     try:
         for number in range(len(row.notes), len(parts)):
+            await sync_to_async(lambda: spending.require_budget(row.conversation.owner_id))()
             prompt = _prompt(row, parts[number], number + 1, len(parts))
             reply = await connect(profile).complete(prompt, max_tokens=row.note_tokens, attempts=Attempts(ATTEMPTS))
             if not await sync_to_async(_note)(row, profile, reply):
@@ -222,12 +223,7 @@ def _prompt(row: WholeReading, part: str, number: int, total: int) -> Prompt:
 
 def _note(row: WholeReading, profile: ModelProfile, reply: Reply) -> bool:
     """Keep a note and what it cost; returns whether the reading goes on."""
-    with suppress(IntegrityError):  # the account was deleted
-        Errand.objects.create(
-            owner_id=row.conversation.owner_id,
-            purpose=Errand.Purpose.READING,
-            **spending_columns(profile, reply.spent),
-        )
+    record_errand(row.conversation.owner_id, Errand.Purpose.READING, profile, reply.spent)
     row.notes.append(reply.text.strip())
     return bool(_current(row).update(notes=row.notes, updated_at=timezone.now()))
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.journeys.site import ROOT
 from tests.needs import POSTGRESQL, REDIS, found_or_skip
 
 SHORT = "--kills 2 --rounds 1 --stops 1 --redis 1 --duplicates 0 --stages 0"
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_stuck_whatever_dies() -> None:
     for need in (POSTGRESQL, REDIS):
         found_or_skip(need)

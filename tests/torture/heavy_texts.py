@@ -111,7 +111,7 @@ def one_letter(ground: Ground, _: None) -> None:
     two_imports(ground)
 
 
-@attack("13 JPEGs of 2,500 scans at once", prepare=lambda ground: heavy.scans(), is_short=True)
+@attack("13 JPEGs of 2,500 scans at once", prepare=lambda ground: heavy.scans())
 def images(ground: Ground, data: bytes) -> None:
     edge = secrets.token_hex(8)
     head = f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n'.encode()

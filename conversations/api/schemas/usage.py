@@ -46,10 +46,21 @@ class Storage(BaseModel):
     messages: int = about("Messages in them.", 7_204, ge=0)
 
 
+class Budget(BaseModel):
+    """The limits of a month and its use. A request beyond them is refused with 402 `insufficient_quota`."""
+
+    month: str = about("The present month, in UTC.", "2026-11")
+    tokens: int | None = about("The most tokens of prompts and answers; null for no limit.", 5_000_000)
+    used_tokens: int = about("Those used so far.", 1_356_458, ge=0)
+    usd: Money | None = about("The most US dollars; null for no limit.", "20.000000")
+    used_usd: Money = about("Those spent so far, as far as prices are known.", "0.528319")
+
+
 class UsageReport(BaseModel):
     since: date = about("The first day.", "2026-10-24")
     until: date = about("The last day, which is counted too.", "2026-11-22")
     by: Literal["day", "model"] = about("What the items are.", "day")
     items: list[Row] = about("Every day, the first one first; or every model that was asked, the dearest first.")
     total: Total = about("All of them.")
+    budget: Budget = about("Your budget of this month.")
     storage: Storage = about("What there is, whenever it was made.")

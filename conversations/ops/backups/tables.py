@@ -6,7 +6,7 @@ import uuid
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -121,7 +121,7 @@ def _to_json(field: Field[Any, Any], value: Any, permissions: Permissions) -> An
         return value.isoformat()
     if isinstance(value, bytes | memoryview):
         return b64encode(value).decode()
-    return str(value) if isinstance(value, uuid.UUID | Decimal) else value
+    return str(value) if isinstance(value, uuid.UUID | Decimal | date) else value
 
 
 def _from_json(field: Field[Any, Any], value: Any, permissions: Permissions) -> Any:

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from conversations import api_keys
-from conversations.errors import Refused
+from conversations.errors import Invalid, Refused
 from conversations.page.views.guard import Request, member
 from conversations.page.views.preferences import page, section
 from conversations.page.views.query_params import id_of
@@ -71,6 +71,22 @@ def key_project(request: Request, key_id: int) -> HttpResponse:
         else _("Calls with “%(name)s” follow no project.")
     )
     return _keys_page(request, said=said % {"name": key.name, "project": project})
+
+
+@member
+@never_cache
+@require_POST
+def key_budget(request: Request, key_id: int) -> HttpResponse:
+    """Set the key's monthly budget (`monthly_tokens`, `monthly_usd`: "" for no limit)."""
+    typed = {name: request.POST.get(name, "") for name in ("monthly_tokens", "monthly_usd")}
+    try:
+        key = api_keys.set_budget(request.user, key_id, tokens=typed["monthly_tokens"], usd=typed["monthly_usd"])
+    except Invalid as refusal:
+        refused = typed | {"key": key_id, "field": refusal.detail["field"], "message": refusal.without_field}
+        return _keys_page(request, status=refusal.status, refused=refused)
+    if not request.htmx:
+        return redirect("settings")
+    return _keys_page(request, said=_("The budget of “%(name)s” is saved.") % {"name": key.name})
 
 
 def _keys_page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from compression.days import Days
+from conversations import spending
 from conversations.analytics import ledger, person
 from conversations.analytics.charts import Chart, Series
 from conversations.analytics.person import Account
@@ -48,6 +49,8 @@ def usage(request: Request) -> HttpResponse:
         "by_source": account.by_source,
         "by_day": [(day.isoformat(), tally) for day, tally in reversed(account.by_day(days)) if tally.requests],
         "calls": person.latest_calls(request.user, days, most=LATEST_CALLS),
+        "budget": spending.budget_of(cast(User, request.user).pk),
+        "budget_begins": spending.next_month(),
         "storage": ledger.storage(request.user),
     }
     return render(request, "conversations/settings/usage.html", context)

@@ -64,7 +64,8 @@ def test_a_summary_without_headings_has_a_code() -> None:
 
 @pytest.mark.once
 def test_all_codes_of_old_rows_are_codes() -> None:
-    assert {code for _, code in backfill.PHRASES} == set(ErrorCode)
+    younger = {ErrorCode.OVER_BUDGET}
+    assert {code for _, code in backfill.PHRASES} == set(ErrorCode) - younger
 
 
 async def test_a_failed_reply_says_why_and_figures_read_that(chat: Chat) -> None:

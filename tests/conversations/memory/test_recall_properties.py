@@ -156,7 +156,7 @@ def assert_in_step() -> None:
         assert {message_index._id(key) for (key,) in cursor.fetchall()} == set(said.values_list("pk", flat=True))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 4, 5))])
 def test_each_message_is_found_and_recalled_by_its_rarest_words(
     user: User, profile: ModelProfile, llm: LlmServer, seed: int
 ) -> None:

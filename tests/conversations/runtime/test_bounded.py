@@ -156,6 +156,7 @@ def test_an_image_that_takes_too_long_is_refused_in_words() -> None:
     assert images.read_image(picture()).width == 40
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_a_large_file_that_unpacks_to_too_much_memory_is_refused_in_words(user: User) -> None:
     with pytest.raises(Invalid, match="could not be read within 800 MB of memory"):

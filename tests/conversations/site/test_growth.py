@@ -48,7 +48,7 @@ FRAGMENTS = (
 """What texts are made of that take long."""
 ENDINGS = ("\nx|", "", "x")
 IS_WHOLE = os.environ.get("GROWTH") == "whole"
-"""Every piece with every ending, up to the longest text; else those with one ending, up to half of it."""
+"""Every piece with every ending, up to the longest text; else those with one ending, up to an eighth of it."""
 
 
 def growing_in_lines(text: str) -> None:
@@ -117,8 +117,8 @@ def test_no_text_of_repeated_pieces_takes_longer_than_its_length(reader: str) ->
             found = growth(
                 read,
                 repeated(fragment, after=after),
-                start=longest // 16,
-                largest=longest if IS_WHOLE else longest // 4,
+                start=longest // (16 if IS_WHOLE else 32),
+                largest=longest if IS_WHOLE else longest // 8,
             )
             if not found.is_linear:
                 slow[fragment, after] = found.times
