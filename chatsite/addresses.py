@@ -1,4 +1,4 @@
-"""Finds the address of a request's visitor behind the site's own proxies."""
+"""Finds a visitor's address, and the name of a person whom a proxy signed in, behind the site's own proxies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ FORWARDED = b"x-forwarded-for"
 
 
 def believe_proxy(scope: dict[str, object]) -> None:
-    """Replace a proxy's address in the scope by the visitor's, if FORWARDED_ALLOW_IPS names the proxy."""
+    """Replace a proxy's address in the scope by the visitor's, if FORWARDED_ALLOW_IPS names the proxy.
+
+    `proxy_user` in the scope is the name in TRUSTED_USER_HEADER: "" without one, None if the request is of no proxy.
+    """
     peer = scope.get("client")
+    scope["proxy_user"] = None
     if isinstance(peer, list | tuple) and peer:
+        if settings.TRUSTED_USER_HEADER and _is_ours(str(peer[0])):
+            scope["proxy_user"] = user_in(scope["headers"])  # type: ignore[arg-type]
         address = address_of(str(peer[0]), scope["headers"])  # type: ignore[arg-type]
         if address != peer[0]:
             scope["client"] = (address, 0)
@@ -31,6 +37,13 @@ def address_of(peer: str, headers: Iterable[tuple[bytes, bytes]]) -> str:
         if not _is_ours(address):
             break
     return peer
+
+
+def user_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The name in TRUSTED_USER_HEADER; "" if it is missing or there are several: a visitor may have sent one too."""
+    header = settings.TRUSTED_USER_HEADER.lower().encode()
+    names = [value.decode("utf-8", "replace").strip() for name, value in headers if name == header]
+    return names[0] if len(names) == 1 else ""
 
 
 def _is_ours(address: str) -> bool:

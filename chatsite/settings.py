@@ -58,6 +58,8 @@ CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
 BEHIND_TLS = switch("BEHIND_TLS", False)
 # Proxies whose X-Forwarded-For is trusted: addresses and networks; * is all.
 FORWARDED_ALLOW_IPS = read("FORWARDED_ALLOW_IPS", [], networks, "addresses or networks, with commas between them")
+# Signs people in by the name that these proxies put into this header.
+TRUSTED_USER_HEADER = read("TRUSTED_USER_HEADER")
 # Set by `manage.py serve`, the only server that knows its address here.
 LISTENS_ON_LOOPBACK = False
 LISTENS_AT = ""  # the address that `serve` announces; "" under another command
@@ -182,6 +184,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
     "chatsite.sign_ins.limited",
+    *(["conversations.page.proxy_sign_in.signed_in_by_proxy"] if TRUSTED_USER_HEADER else []),
     "chatsite.middleware.api_apart",
 ]
 ROOT_URLCONF = "chatsite.urls"

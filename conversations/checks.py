@@ -63,6 +63,8 @@ def _faults() -> Iterator[str]:
     has_client = settings.OIDC_CLIENT_ID and settings.OIDC_CLIENT_SECRET
     if settings.OIDC_URL and not (_is_address(settings.OIDC_URL) and has_client):
         yield "OIDC_URL must begin with https:// or http://, and needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET."
+    if settings.TRUSTED_USER_HEADER and not _trusts_few():
+        yield "TRUSTED_USER_HEADER needs FORWARDED_ALLOW_IPS with the addresses of the proxy alone, not *."
     if settings.SIGN_UP not in SIGN_UPS:
         yield f"SIGN_UP must be one of {', '.join(SIGN_UPS)}."
     if settings.LOG_FORMAT not in LOG_FORMATS:
@@ -98,6 +100,12 @@ def _faults_of_many() -> Iterator[str]:
 
 def _several_servers() -> bool:
     return bool(settings.WEB_CONCURRENCY > 1)
+
+
+def _trusts_few() -> bool:
+    """Whether FORWARDED_ALLOW_IPS names proxies, and not everybody."""
+    networks = settings.FORWARDED_ALLOW_IPS
+    return bool(networks) and all(network.prefixlen for network in networks)
 
 
 def _is_address(url: str, *, schemes: tuple[str, ...] = ("http", "https")) -> bool:
