@@ -12,6 +12,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.db.models import F, Max, Subquery
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from conversations.errors import Refused
@@ -135,7 +136,7 @@ def require_budget(owner_id: int, key: ApiKey | None = None) -> None:
 def _require(budget: Budget, refusal: str) -> None:
     if limit := budget.reached():
         begins = date_format(next_month(), "DATE_FORMAT")
-        raise OverBudget(refusal, values={"limit": limit, "day": begins})
+        raise OverBudget(_(refusal) % {"limit": limit, "day": begins})
 
 
 def _first[Limit: (int, Decimal)](*limits: Limit | None) -> Limit | None:

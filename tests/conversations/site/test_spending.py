@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
+from django.utils import translation
 
 from compression.core.values import Steering
 from conversations import spending
@@ -49,6 +50,8 @@ def test_the_requests_of_a_month_are_added_up_and_the_next_month_begins_at_nothi
     user.monthly_tokens = 120
     user.save()
     with pytest.raises(OverBudget, match=r"Your budget of this month, 120 tokens, is used up\. The next one begins"):
+        require_budget(user.pk)
+    with translation.override("de"), pytest.raises(OverBudget, match="Dein Budget dieses Monats, 120 Token, ist"):
         require_budget(user.pk)
     monkeypatch.setattr(spending, "this_month", lambda: date(2031, 1, 1))
     require_budget(user.pk)
