@@ -229,7 +229,7 @@ def test_the_page_about_it_says_what_is_so() -> None:
     )
     settings_page = (ROOT / "docs" / "settings.md").read_text()
     numbers = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", settings_page, re.MULTILINE)
-    assert len(numbers) == 7
+    assert len(numbers) == 9
     assert {name: getattr(settings, name) for name, _ in numbers} == {name: float(value) for name, value in numbers}
 
 
