@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from conversations.runtime import audit, log_context
 from conversations.spending import this_month
 from conversations.validation import clean_text
 
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 MAX_NAME = 100
 MAX_KEYS = 50
 """The most keys of a person in use at once."""
@@ -89,10 +91,15 @@ def set_budget(user: AbstractBaseUser, key_id: int, *, tokens: str, usd: str) ->
 
 
 def _amount(name: str, text: str) -> Any:
-    """The value of a field of ApiKey from a form; None for "". Raises Invalid."""
+    """The value of a field of ApiKey from a form, with commas between thousands or one as decimal point.
+
+    None for "". Raises Invalid.
+    """
     field: Any = ApiKey._meta.get_field(name)
+    text = text.strip()
+    text = text.replace(",", "" if _THOUSANDS.fullmatch(text) else ".")
     try:
-        return field.clean(text.strip().replace(",", "") or None, None)
+        return field.clean(text or None, None)
     except ValidationError as error:
         raise Invalid(f"{name}: {' '.join(error.messages)}", field=name) from None
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
+
+from django.db import DatabaseError
 
 from compression.core.ports import Summariser
 from compression.models import Compaction
@@ -12,6 +15,8 @@ from conversations import spending
 from conversations.compaction.fallback import Climb
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.port import Spent
+
+logger = logging.getLogger(__name__)
 
 
 def figures_of(row: Compaction, rungs: Sequence[Summariser], chosen: Climb) -> dict[str, Any]:
@@ -43,10 +48,16 @@ def record_spending(row: Compaction, rungs: Sequence[Summariser]) -> None:
 
 
 def count_spending(owner_id: int, rungs: Sequence[Summariser]) -> None:
-    """Add the requests of this run to its person's month; unlike the row, without those of earlier workers."""
-    for model in rungs:
-        if isinstance(model, ModelSummariser):
-            spending.count(owner_id, model.spent.prompt + model.spent.completion, _cost(model))
+    """Add the requests of this run to its person's month; unlike the row, without those of earlier workers.
+
+    The compaction is saved already: if the sum cannot be, it stays all the same.
+    """
+    try:
+        for model in rungs:
+            if isinstance(model, ModelSummariser):
+                spending.count(owner_id, model.spent.prompt + model.spent.completion, _cost(model))
+    except DatabaseError:
+        logger.exception("the cost of a compaction could not be counted")
 
 
 def _spent(row: Compaction, rungs: Sequence[Summariser]) -> dict[str, Any]:

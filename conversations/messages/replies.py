@@ -107,21 +107,20 @@ def finish(
     columns = answer.columns() | _over(answer.id)
     columns |= {"status": status, "token_count": tokens, "error": error, "error_code": error_code}
     following = None
-    if answer.calls or also:
-        with transaction.atomic():
-            reply_lease.in_order(answer.id)
-            ended = reply_lease.held(answer.id, token).update(**columns)
-            following = _followed(answer, token) if ended and answer.calls else None
-            if ended and also:
-                also()
-    else:
+    # One transaction: a reply that has ended is counted, and one that is saved again after a fault is counted once.
+    with transaction.atomic():
+        reply_lease.in_order(answer.id)
         ended = reply_lease.held(answer.id, token).update(**columns)
+        if ended:
+            following = _followed(answer, token) if answer.calls else None
+            if also:
+                also()
+            reply = Message.objects.select_related("conversation__model").get(pk=answer.id)
+            used = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+            spending.count(reply.conversation.owner_id, used, reply.cost_usd)
     answer.teach_profile()
     if not ended:
         return None
-    reply = Message.objects.select_related("conversation__model").get(pk=answer.id)
-    tokens = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
-    spending.count(reply.conversation.owner_id, tokens, reply.cost_usd)
     _report(reply)
     return reply, following
 

@@ -25,6 +25,8 @@ def signed_in_by_proxy(get_response: View) -> View:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         name = getattr(request, "scope", {}).get("proxy_user")
+        if name is not None:
+            name = User.normalize_username(name)
         if name is None or (name and request.user.get_username() == name):
             return get_response(request)
         request.user = AnonymousUser()

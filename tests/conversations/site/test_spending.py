@@ -112,10 +112,20 @@ def test_a_key_counts_its_own_calls_beside_those_of_its_person(user: User) -> No
 
 
 @pytest.mark.parametrize(
+    ("typed", "dollars"), [("2.50", "2.50"), ("2,50", "2.50"), ("1,000", "1000"), ("1,000.50", "1000.50"), (" 7 ", "7")]
+)
+def test_a_comma_is_a_decimal_point_unless_it_stands_between_thousands(user: User, typed: str, dollars: str) -> None:
+    key, _ = ApiKey.make(user, "one")
+    assert set_budget(user, key.pk, tokens="", usd=typed).monthly_usd == Decimal(dollars)
+
+
+@pytest.mark.parametrize(
     ("tokens", "usd", "field"),
     [
         ("x", "", "monthly_tokens"),
         ("-1", "", "monthly_tokens"),
+        ("1,5", "", "monthly_tokens"),
+        ("9" * 20, "", "monthly_tokens"),
         ("", "1.234", "monthly_usd"),
         ("", "nan", "monthly_usd"),
     ],
