@@ -19,9 +19,12 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One site for all tests of the folder: a window of 4,000 tokens, of which a local model has 3,400."""
+    """A site for the tests of a file: a window of 4,000 tokens, and a local model's share of it is 3,400.
+
+    A site learns from its provider's answers; another file's tests would change its requests.
+    """
     folder: Path = tmp_path_factory.mktemp("site")
     with serving(folder, **SETTINGS) as site:
         yield site
@@ -29,8 +32,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def caller(served: Served) -> Caller:
-    """A program that calls the gateway; the model has heard nothing yet, and no call is recorded."""
+    """A program that calls the gateway; no request, call or token report of an earlier test is left."""
     served.llm.clear()
     caller = Caller(served)
     caller.rows("DELETE FROM conversations_gatewaycall")
+    caller.rows("UPDATE conversations_modelprofile SET token_correction = 1.05, token_reports = '[]'")
     return caller
