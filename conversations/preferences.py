@@ -46,8 +46,9 @@ def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
     """The fields of a person's new conversation; `model` is the site's default if theirs is not available."""
     chosen = preference_of(user)
     own = chosen.model
-    is_there = own is not None and own in chat_profiles()
-    return {"model": own if is_there else default_profile(), "mode": chosen.mode, "system_prompt": chosen.system_prompt}
+    is_there = own is not None and own in chat_profiles(user.pk)
+    model = own if is_there else default_profile(user.pk)
+    return {"model": model, "mode": chosen.mode, "system_prompt": chosen.system_prompt}
 
 
 def remember[R: HttpResponse](response: R, preference: Preference) -> R:

@@ -39,7 +39,7 @@ class ConversationForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "model" in self.fields:
-            offered = Q(pk__in=chat_profiles().values("pk")) | Q(pk=self.instance.model_id)
+            offered = Q(pk__in=chat_profiles(self.instance.owner_id).values("pk")) | Q(pk=self.instance.model_id)
             self.fields["model"].queryset = ModelProfile.objects.filter(offered)  # type: ignore[attr-defined]
 
     def clean_rules(self) -> Any:

@@ -64,6 +64,7 @@ class ModelProfileForm(forms.ModelForm):
             "price_cached": _("Cached input"),
             "price_output": _("Output"),
             "parameters_billion": _("Parameters, in billions"),
+            "groups": _("Groups"),
             "is_local": _("On a server of your own"),
             "silence_seconds": _("Give up after so long without an answer"),
         }
@@ -71,6 +72,10 @@ class ModelProfileForm(forms.ModelForm):
             "name": _("As people see it where they choose."),
             "role": _("People choose among those for chat; those for summaries write summaries, where there are any."),
             "enabled": _("Conversations with a model that is disabled go on with the default one: the first for chat."),
+            "groups": _(
+                "Only members of these groups and superusers may use it. None: everybody may. Conversations of others "
+                "go on with their default model."
+            ),
             "provider": _(
                 "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio."
             ),
@@ -133,12 +138,13 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     form = ModelProfileForm
     save_on_top = True
+    filter_horizontal = ["groups"]
     list_display = ["name", "provider", "model_id", "window_with_source", "role", "enabled", "from_environment"]
     list_filter = ["provider", "role", "enabled"]
     actions = ["test_connection"]
     readonly_fields = ["from_environment", "token_correction", "window_known"]
     fieldsets = [
-        (None, {"fields": ["name", "role", "enabled", "from_environment"]}),
+        (None, {"fields": ["name", "role", "enabled", "groups", "from_environment"]}),
         (_("Connection"), {"fields": ["provider", "base_url", "api_key", "model_id"]}),
         (_("Window"), {"fields": ["window", "window_known", "max_reply_tokens", "is_local", "token_correction"]}),
         (

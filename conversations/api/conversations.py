@@ -57,7 +57,11 @@ def create_conversation(request: Request, body: schema.NewConversation) -> dict[
     fields = body.model_dump(exclude={"model", "project"})
     fields["effort"] = fields["effort"] or ""
     project = _project(request, body.project)
-    model = settings.named_profile(body.model) or (project and project.model) or default_profile()
+    model = (
+        settings.named_profile(request.auth, body.model)
+        or (project and project.model)
+        or default_profile(request.auth.pk)
+    )
     row = Conversation(owner=request.auth, model=model, project=project, **fields)
     row.rules = checked(row, row.rules, model=row.model)
     with transaction.atomic():
@@ -112,7 +116,7 @@ def change_conversation(request: Request, conversation_id: UUID, body: schema.Co
     conversation = writable_conversation(request.auth, conversation_id)
     changes: settings.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:
-        changes["model"] = settings.named_profile(body.model) or default_profile()
+        changes["model"] = settings.named_profile(request.auth, body.model) or default_profile(request.auth.pk)
     if "project" in changes:
         changes["project"] = _project(request, body.project)
     settings.change(conversation, **changes)

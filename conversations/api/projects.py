@@ -32,7 +32,7 @@ def list_projects(request: Request) -> dict[str, Any]:
 def create_project(request: Request, body: schema.NewProject) -> dict[str, Any]:
     """Conversations are put into it with `PATCH /api/conversations/{id}`, or made in it."""
     fields: projects.Changes = body.model_dump()  # type: ignore[assignment]
-    fields["model"] = conversation_settings.named_profile(body.model)
+    fields["model"] = conversation_settings.named_profile(request.auth, body.model)
     return project_json(projects.create(request.auth, **fields))
 
 
@@ -52,7 +52,7 @@ def change_project(request: Request, project_id: UUID, body: schema.ProjectChang
     project = projects.get_project(request.auth, project_id)
     changes: projects.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:
-        changes["model"] = conversation_settings.named_profile(body.model)
+        changes["model"] = conversation_settings.named_profile(request.auth, body.model)
     projects.change(project, **changes)
     return project_json(project)
 

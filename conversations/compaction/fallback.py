@@ -34,7 +34,7 @@ from conversations.compaction.kept_answers import KeptAnswers
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.compaction.within import SoFar, caches
 from conversations.context.transcript import HISTORY, Head
-from conversations.llm.profiles import connect, enabled, named, summary_profiles
+from conversations.llm.profiles import connect, named, open_to, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts
 from conversations.models import Conversation, GatewayCall, Message, ModelProfile
 from conversations.runtime.lease import LeaseLost
@@ -189,15 +189,15 @@ def _models(
         return [], None, []
     if head.kind == Conversation.Kind.GATEWAY and _summarised_lately(head.id):
         return [], None, [_failed("models", LATELY, ErrorCode.RESTING)]
-    own = named(policy.summariser)
+    owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
+    own = named(policy.summariser, open_to(owner_id))
     is_unknown = policy.summariser and not own
     unknown = [_failed(policy.summariser, UNKNOWN, ErrorCode.NO_MODEL)] if is_unknown else []
-    profiles, before = ([own], None) if own else _usual(head, steering)
+    profiles, before = ([own], None) if own else _usual(head, steering, owner_id)
     if within and profiles and profiles[0].pk == head.profile_id and caches(profiles[0], head.id):
         profiles = [profiles[0], *profiles]
     else:
         within = None
-    owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
     shared: dict[str, Any] = {
         "mode": head.mode,
         "template": conf.template(head.mode),
@@ -234,13 +234,14 @@ def _at_once(profile: ModelProfile, limits: dict[str, AtOnce]) -> AtOnce:
     return limits.setdefault(profile.base_url or profile.provider, AtOnce(most))
 
 
-def _usual(head: Head, steering: Steering) -> tuple[list[ModelProfile], ModelProfile | None]:
-    chat = enabled().filter(pk=head.profile_id).first() if head.profile_id else None
+def _usual(head: Head, steering: Steering, owner_id: int) -> tuple[list[ModelProfile], ModelProfile | None]:
+    models = open_to(owner_id)
+    chat = models.filter(pk=head.profile_id).first() if head.profile_id else None
     profiles = summary_profiles(steering.quality, chat) if chat else []
     if not profiles:
         return [], None
     replies = Message.objects.filter(HISTORY, conversation=head.id, role=Message.Role.ASSISTANT).exclude(model="")
-    before = named(replies.order_by("-created_at").values_list("model", flat=True).first() or "")
+    before = named(replies.order_by("-created_at").values_list("model", flat=True).first() or "", models)
     larger = summary_profiles(steering.quality, before)[:1] if before and before != chat else []
     return profiles, larger[0] if larger and _reads(larger[0]) > _reads(profiles[0]) else None
 

@@ -13,7 +13,7 @@ from compression.models import Compaction
 from conversations.context.economy import ECONOMY, economical, prices_of
 from conversations.context.head import Head
 from conversations.errors import Invalid
-from conversations.llm.profiles import named
+from conversations.llm.profiles import named, open_to
 from conversations.models import Conversation
 from conversations.validation import POLICY, clean_policy
 
@@ -24,13 +24,19 @@ FLOWS = {
 """The flow of each kind of conversation that does not use the chat's."""
 
 
-def checked_policy(values: object, *, field: str = "policy") -> dict[str, Any]:
-    """The policy's values without nulls. Raises Invalid, naming a value that is invalid or does not fit the site."""
+def checked_policy(values: object, *, field: str = "policy", person_id: int | None = None) -> dict[str, Any]:
+    """The policy's values without nulls. Raises Invalid, naming a value that is invalid or does not fit the site.
+
+    Its summariser may be any model, or with a `person_id` one that this person may use.
+    """
     if isinstance(values, dict):
         values = {key: value for key, value in values.items() if value is not None or key not in POLICY}
     policy = clean_policy(field, values)
     _require_target(field, policy)
-    _require_summariser(f"{field}.summariser", policy.get("summariser", ""))
+    name = policy.get("summariser", "")
+    if name not in ("", Extractive.name) and not named(name, open_to(person_id) if person_id else None):
+        place = f"{field}.summariser"
+        raise Invalid(f"{place}: there is no model called {name!r}; {Extractive.name!r} is none.", field=place)
     return policy
 
 
@@ -40,12 +46,6 @@ def _require_target(field: str, policy: dict[str, Any]) -> None:
     if "target_ratio" in policy and resolved.target_ratio >= resolved.full_at:
         place = f"{field}.target_ratio"
         raise Invalid(f"{place}: must be below the threshold, which is {resolved.full_at:g}.", field=place)
-
-
-def _require_summariser(place: str, name: str) -> None:
-    if name in ("", Extractive.name) or named(name):
-        return
-    raise Invalid(f"{place}: there is no model called {name!r}; {Extractive.name!r} is none.", field=place)
 
 
 def flow_of(kind: str) -> str:

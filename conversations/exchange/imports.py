@@ -70,7 +70,7 @@ def import_conversations(user: AbstractBaseUser, payload: bytes, beside: Mapping
         read = [one for one in found if isinstance(one, Source)]
         kept = [source for source in read if source.lines or source.may_be_empty]
         unread = [one for one in found if isinstance(one, Unread)]
-        ready, default, before = [], default_profile(), imported_before(user, kept)
+        ready, default, before = [], default_profile(user.pk), imported_before(user, kept)
         for source in kept:
             try:
                 ready.append(prepared(user, source, default, before.get(source.origin)))

@@ -156,7 +156,7 @@ def _complete(one: Ready) -> None:
 
 
 def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Conversation:
-    model, now = named(source.model, chat_profiles()) or default, timezone.now()
+    model, now = named(source.model, chat_profiles(user.pk)) or default, timezone.now()
     is_own = is_sealed(source.seal, user.pk, source.system_prompt)
     return Conversation(
         owner_id=user.pk,

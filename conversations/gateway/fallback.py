@@ -63,7 +63,7 @@ async def other_request(asked: GatewayRequest, fault: ModelError, call: Call) ->
 def _to_other(asked: GatewayRequest, call: Call) -> GatewayRequest | None:
     for name in named_by(settings.GATEWAY_FALLBACK, asked.profile.name):
         try:
-            profile = model_of(name)
+            profile = model_of(name, call.owner_id)
         except NotFound:
             continue
         if profile.pk == asked.profile.pk:

@@ -45,8 +45,8 @@ class PassedOn(NamedTuple):
     headers: dict[str, str]
 
 
-def read(request: HttpRequest, address: str) -> PassedOn:
-    """The call in a request. Raises Invalid, NotFound or UnsupportedMediaType."""
+def read(request: HttpRequest, address: str, person_id: int) -> PassedOn:
+    """The call in a person's request. Raises Invalid, NotFound or UnsupportedMediaType."""
     content = request.body
     body: dict[str, Any]
     if request.content_type == JSON:
@@ -66,16 +66,16 @@ def read(request: HttpRequest, address: str) -> PassedOn:
         body, headers = {"body": fields, "files": files}, {"Content-Type": FORM}
     else:
         raise UnsupportedMediaType(MEDIA_TYPE)
-    return PassedOn(address, _profile(clean_text("model", name, limit=200)), body, headers)
+    return PassedOn(address, _profile(clean_text("model", name, limit=200), person_id), body, headers)
 
 
 def _part(field: str, file: UploadedFile) -> tuple[str, tuple[str, bytes, str]]:
     return field, (file.name or field, file.read(), file.content_type or "application/octet-stream")
 
 
-def _profile(name: str) -> ModelProfile:
+def _profile(name: str, person_id: int) -> ModelProfile:
     for profile in named_by(settings.GATEWAY_PASS_THROUGH, name):
-        return model_of(profile)
+        return model_of(profile, person_id)
     raise NotFound(
         f"model: {name!r} is not passed on. An administrator can allow it by GATEWAY_PASS_THROUGH.",
         code="model_not_found",

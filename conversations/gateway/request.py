@@ -122,7 +122,7 @@ def parse_request(
         raise Invalid("body: must be a JSON object.", field="body")
     if not isinstance(given.get("stream", False), bool | None):
         raise Invalid("stream: must be true or false.", field="stream")
-    profile = model_of(given["model"]) if given.get("model") is not None else _default()
+    profile = model_of(given["model"], owner_id) if given.get("model") is not None else _default(owner_id)
     given = {"model": profile.name} | {name: one for name, one in given.items() if name != "model" or one is not None}
     is_storable = _UNSTORABLE.search(text) is None
     own = given if is_storable else without_surrogates(given)
@@ -141,29 +141,30 @@ def parse_request(
     return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, own, dropped, project)
 
 
-def models() -> list[ModelProfile]:
+def models(person_id: int) -> list[ModelProfile]:
     """The profiles that a caller may use, by name."""
-    return list(chat_profiles())
+    return list(chat_profiles(person_id))
 
 
-def model_of(name: object) -> ModelProfile:
+def model_of(name: object, person_id: int) -> ModelProfile:
     """The profile with this name, else with a model of this id, else the one that GATEWAY_MODELS names."""
     name = clean_text("model", name, limit=200)
-    profile = _profile(name) or next(filter(None, map(_profile, named_by(settings.GATEWAY_MODELS, name))), None)
+    names = [name, *named_by(settings.GATEWAY_MODELS, name)]
+    profile = next(filter(None, (_profile(one, person_id) for one in names)), None)
     if profile is None:
         raise NotFound(f"model: there is no model called {name!r}; GET /v1/models lists them.", code="model_not_found")
     return profile
 
 
-def _default() -> ModelProfile:
+def _default(person_id: int) -> ModelProfile:
     """The model of a call that names none: that of new conversations."""
-    if profile := default_profile():
+    if profile := default_profile(person_id):
         return profile
     raise NotFound("model: there is no model here yet.", code="model_not_found")
 
 
-def _profile(name: str) -> ModelProfile | None:
-    found = chat_profiles().filter(Q(name=name) | Q(model_id=name))
+def _profile(name: str, person_id: int) -> ModelProfile | None:
+    found = chat_profiles(person_id).filter(Q(name=name) | Q(model_id=name))
     return found.order_by(Case(When(name=name, then=0), default=1), "id").first()
 
 

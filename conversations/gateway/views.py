@@ -216,7 +216,7 @@ async def passed_through(request: HttpRequest, call: Call, address: str) -> Http
     def parsed_call() -> pass_through.PassedOn:
         signed_in(request, call)
         spending.require_budget(call.owner_id, call.key)
-        return pass_through.read(request, address)
+        return pass_through.read(request, address, call.owner_id)
 
     passed = await sync_to_async(parsed_call)()
     await let_thread_go(request)
@@ -228,7 +228,7 @@ async def passed_through(request: HttpRequest, call: Call, address: str) -> Http
 @endpoint("GET")
 async def list_models(request: HttpRequest, call: Call) -> HttpResponseBase:
     await sync_to_async(signed_in)(request, call)
-    found = await sync_to_async(models)()
+    found = await sync_to_async(models)(call.owner_id)
     if spoken_in(request) is MESSAGES:
         return JsonResponse(listed(found))
     if codex_models.CLIENT_VERSION in request.GET:
@@ -239,7 +239,7 @@ async def list_models(request: HttpRequest, call: Call) -> HttpResponseBase:
 @endpoint("GET")
 async def one_model(request: HttpRequest, call: Call, name: str) -> HttpResponseBase:
     await sync_to_async(signed_in)(request, call)
-    found = await sync_to_async(model_of)(name)
+    found = await sync_to_async(model_of)(name, call.owner_id)
     return JsonResponse(described(found) if spoken_in(request) is MESSAGES else _model(found))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -14,7 +15,7 @@ from conversations.context.system_prompt import clean_system_prompt
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.instructions import ledger
 from conversations.instructions.rules import checked as checked_rules
-from conversations.llm.profiles import chat_profiles, default_profile, named
+from conversations.llm.profiles import chat_profiles, default_profile, is_open_to, named
 from conversations.memory import message_index
 from conversations.models import Conversation, Message, ModelProfile, Project
 from conversations.models.conversation import MAX_TITLE_CHARS
@@ -27,24 +28,25 @@ from conversations.validation import clean_text, one_line
 
 
 def profile_of(conversation: Conversation) -> ModelProfile | None:
-    """The profile of the next request: the conversation's own, or the default if that is gone or disabled."""
+    """The profile of the next request: the conversation's own, or the default one if its person may not use that."""
     own = conversation.model
-    return own if own and own.enabled else default_profile()
+    return own if own and is_open_to(own, conversation.owner_id) else default_profile(conversation.owner_id)
 
 
-def chosen_profile(profile_id: str) -> ModelProfile:
-    """The profile that a form names. Raises Invalid."""
-    profile = chat_profiles().filter(pk=profile_id).first() if profile_id.isascii() and profile_id.isdecimal() else None
+def chosen_profile(user: AbstractBaseUser, profile_id: str) -> ModelProfile:
+    """The profile that a person's form names. Raises Invalid."""
+    is_id = profile_id.isascii() and profile_id.isdecimal()
+    profile = chat_profiles(user.pk).filter(pk=profile_id).first() if is_id else None
     if profile is None:
         raise Invalid(_("model: there is no such model any more. Choose another."), field="model")
     return profile
 
 
-def named_profile(name: str | None) -> ModelProfile | None:
-    """The profile of this name; None without a name. Raises Invalid."""
+def named_profile(user: AbstractBaseUser, name: str | None) -> ModelProfile | None:
+    """The profile of this name that a person may use; None without a name. Raises Invalid."""
     if name is None:
         return None
-    profile = named(clean_text("model", name, limit=100), chat_profiles())
+    profile = named(clean_text("model", name, limit=100), chat_profiles(user.pk))
     if profile is None:
         raise Invalid(_("model: there is no model called %(name)s.") % {"name": name}, field="model")
     return profile
@@ -73,7 +75,7 @@ CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
     "project": lambda conversation, project: _own_project(conversation, project),
     "mode": lambda _, mode: clean_mode(mode),
     "system_prompt": lambda _, text: clean_system_prompt(text),
-    "policy": lambda _, values: checked_policy(values),
+    "policy": lambda conversation, values: checked_policy(values, person_id=conversation.owner_id),
 }
 """The checks of the fields that may be set, beside rules. Forms and schemas check the others."""
 IN_REQUESTS = {"model", "effort", "project", "shares_memory", "mode", "system_prompt", "policy", "rules", "uses_tools"}

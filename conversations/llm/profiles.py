@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
@@ -34,7 +34,7 @@ from conversations.llm.providers.provider import Provider as HttpProvider
 from conversations.llm.request import Prompt
 from conversations.llm.retries import ATTEMPTS
 from conversations.llm.windows import windows
-from conversations.models import ModelProfile
+from conversations.models import ModelProfile, User
 
 Quality = Literal["fast", "standard"]
 Provider, Role, Source = ModelProfile.Provider, ModelProfile.Role, ModelProfile.WindowSource
@@ -74,9 +74,24 @@ def enabled() -> QuerySet[ModelProfile]:
     return ModelProfile.objects.filter(enabled=True).order_by("id")
 
 
-def chat_profiles() -> QuerySet[ModelProfile]:
+def open_to(person_id: int) -> QuerySet[ModelProfile]:
+    """The enabled profiles that a person may use: those of no group, and those of a group of theirs.
+
+    A superuser may use all of them.
+    """
+    groups = ModelProfile.groups.through.objects.filter(modelprofile=OuterRef("pk"))
+    superuser = User.objects.filter(pk=person_id, is_superuser=True)
+    return enabled().filter(~Exists(groups) | Exists(groups.filter(group__user=person_id)) | Exists(superuser))
+
+
+def is_open_to(profile: ModelProfile, person_id: int) -> bool:
+    """Whether a person may use the profile now."""
+    return profile.enabled and open_to(person_id).filter(pk=profile.pk).exists()
+
+
+def chat_profiles(person_id: int) -> QuerySet[ModelProfile]:
     """The profiles that a person may choose for a conversation."""
-    return enabled().filter(role=Role.CHAT)
+    return open_to(person_id).filter(role=Role.CHAT)
 
 
 def named(name: str, among: QuerySet[ModelProfile] | None = None) -> ModelProfile | None:
@@ -84,16 +99,20 @@ def named(name: str, among: QuerySet[ModelProfile] | None = None) -> ModelProfil
     return (enabled() if among is None else among).filter(name=name).first() if name else None
 
 
-def default_profile() -> ModelProfile | None:
-    """The profile of new conversations: the first enabled chat profile; the built-in one only if it is the only one."""
-    chat = chat_profiles()
+def default_profile(person_id: int) -> ModelProfile | None:
+    """The first chat profile that a person may use; the built-in one only if it is the only one."""
+    return first_of(chat_profiles(person_id))
+
+
+def first_of(chat: QuerySet[ModelProfile]) -> ModelProfile | None:
+    """The first profile that is not the built-in one; the built-in one if there is no other."""
     return chat.exclude(provider=Provider.BUILTIN).first() or chat.first()
 
 
-def profile_for(profile_id: int | None) -> ModelProfile:
-    """A conversation's own profile, or the default one if that is gone or disabled. Raises NotConfigured."""
-    own = enabled().filter(pk=profile_id).first() if profile_id else None
-    profile = own or default_profile()
+def profile_for(profile_id: int | None, person_id: int) -> ModelProfile:
+    """A conversation's own profile, or the default one of its person if they may not use that. Raises NotConfigured."""
+    own = open_to(person_id).filter(pk=profile_id).first() if profile_id else None
+    profile = own or default_profile(person_id)
     if profile is None:
         raise NotConfigured(NO_MODEL, code=ErrorCode.NO_MODEL)
     return profile

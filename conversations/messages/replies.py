@@ -176,14 +176,14 @@ def _report(reply: Message) -> None:
 
 
 def settle_model(conversation_id: UUID) -> None:
-    """Replace a conversation's deleted or disabled model by the default one. Raises NotConfigured, OverBudget.
+    """Replace a model that a conversation may not use any more by the default. Raises NotConfigured, OverBudget.
 
     The next request is then measured against the window of the model that it is sent to.
     """
     rows = Conversation.objects.filter(pk=conversation_id)
     own, owner_id = rows.values_list("model_id", "owner_id").first() or (None, 0)
     spending.require_budget(owner_id)
-    profile = profile_for(own)
+    profile = profile_for(own, owner_id)
     if profile.pk != own:
         rows.update(model=profile)
 

@@ -130,6 +130,11 @@ class ModelProfile(models.Model):
     )
     is_local = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
+    groups = models.ManyToManyField(
+        "auth.Group",
+        blank=True,
+        related_name="+",
+    )
     from_environment = models.BooleanField(default=False, editable=False)
     token_correction = models.FloatField(default=1.25, editable=False)
     token_reports = models.JSONField(default=list, editable=False)

@@ -21,7 +21,7 @@ from compression.policy_fields import BY_NAME, FIELDS, PolicyField
 from conversations.context.economy import ECONOMY, economical, prices_of
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
-from conversations.llm.profiles import enabled
+from conversations.llm.profiles import open_to
 from conversations.models import Conversation, User
 from conversations.ops import first_account
 from conversations.page.bound_forms import KeepingSelect, TypedField
@@ -151,7 +151,7 @@ class PolicyForm(forms.Form):
         self.fields |= {field.name: _form_field(field) for field in FIELDS}
         self.own = own
         self.values: dict[str, Any] = {}
-        self._offer_summarisers()
+        self._offer_summarisers(conversation.owner_id)
         preset = {"preset": own["preset"]} if own.get("preset") else {}
         model = conversation.model
         if conversation.kind != Conversation.Kind.AGENT:
@@ -202,8 +202,8 @@ class PolicyForm(forms.Form):
         label = f"{self.fields[name].label}: " if name in self.fields and name != beside else ""
         self.add_error(beside, f"{label}{words}" if label else words[:1].upper() + words[1:])
 
-    def _offer_summarisers(self) -> None:
-        names = list(enabled().values_list("name", flat=True))
+    def _offer_summarisers(self, person_id: int) -> None:
+        names = list(open_to(person_id).values_list("name", flat=True))
         widget = self.fields["summariser"].widget
         widget.choices = [*widget.choices, *((name, name) for name in names)]
 

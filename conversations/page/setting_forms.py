@@ -66,7 +66,7 @@ class ModelChoice(PageForm):
     effort = TypedField(label=_("Effort"), required=False, widget=KeepingSelect(), described_by="effort-help")
 
     def __init__(self, conversation: Conversation, data: Data = None, *, autofocus: bool = False) -> None:
-        profile, models = profile_of(conversation), list(chat_profiles())
+        profile, models = profile_of(conversation), list(chat_profiles(conversation.owner_id))
         own = {"model": profile.pk if profile else "", "effort": conversation.effort}
         super().__init__(None if data is None else own, initial=own, auto_id="%s-select")
         first = [] if profile in models else [(own["model"], str(profile or gettext("None is connected")))]
@@ -92,7 +92,7 @@ class BeginForm(PageForm):
         profile = (project and project.model) or begin_with(user)["model"]
         super().__init__(None, initial={"model": profile.pk if profile else "", "effort": ""}, auto_id="begin-%s")
         widget: Any = self.fields["model"].widget
-        widget.choices = [(model.pk, model.name) for model in chat_profiles()]
+        widget.choices = [(model.pk, model.name) for model in chat_profiles(user.pk)]
 
 
 class ProjectForm(PageForm):
@@ -129,7 +129,10 @@ class ProjectForm(PageForm):
         if is_new:
             self.fields["project_name"].widget.attrs["autofocus"] = True
         widget: Any = self.fields["project_model"].widget
-        widget.choices = [("", _("The usual one")), *((model.pk, model.name) for model in chat_profiles())]
+        widget.choices = [
+            ("", _("The usual one")),
+            *((model.pk, model.name) for model in chat_profiles(project.owner_id)),
+        ]
 
 
 class ModeChoice(PageForm):
@@ -253,7 +256,7 @@ class BeginningForm(PageForm):
 
     def __init__(self, preference: Preference, default: Callable[[], ModelProfile | None], data: Data = None) -> None:
         own = {name: getattr(preference, name) for name in ("mode", "system_prompt")}
-        models, site = list(chat_profiles()), default()
+        models, site = list(chat_profiles(preference.user_id)), default()
         is_there = preference.model in models
         own["model"] = preference.model_id if is_there else ""
         super().__init__(data, initial=own, auto_id="beginning-%s")

@@ -71,7 +71,7 @@ def rows(conversation: Conversation, user: AbstractBaseUser) -> list[Row]:
     loaded = transcript.load(conversation.pk)
     found = [
         Row(model, model == current, model.pk in favourites, model != current and _compacts_first(loaded, model))
-        for model in chat_profiles()
+        for model in chat_profiles(user.pk)
     ]
     return sorted(found, key=lambda row: not row.is_favourite)
 

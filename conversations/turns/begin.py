@@ -236,7 +236,7 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
 
 def _profile_of(conversation: Conversation) -> ModelProfile:
     try:
-        return profile_for(conversation.model_id)
+        return profile_for(conversation.model_id, conversation.owner_id)
     except NotConfigured as missing:
         raise Conflict(missing.reason, code="no_model") from None
 

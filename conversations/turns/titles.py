@@ -119,7 +119,7 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
     if conversation.title != from_words(first.content.partition(OPENING)[0]) or earlier.exists():
         return None
     try:
-        found = summary_profiles("fast", profile_for(conversation.model_id))
+        found = summary_profiles("fast", profile_for(conversation.model_id, conversation.owner_id))
     except NotConfigured:
         return None
     asked = questions.filter(created_at__lt=reply.created_at).last() or first

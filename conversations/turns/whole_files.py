@@ -103,7 +103,7 @@ def files_of(conversation: Conversation) -> list[File]:
 def plan(conversation: Conversation, file: File, question: str = "") -> Plan:
     """Plan the reading of a file. Raises Conflict without a model, and Invalid for a file that is too long for it."""
     try:
-        profile = profile_for(conversation.model_id)
+        profile = profile_for(conversation.model_id, conversation.owner_id)
     except NotConfigured as fault:
         raise Conflict(fault.reason, code="no_model") from None
     window = profile.usable_window
@@ -197,7 +197,8 @@ def _loaded(reading_id: UUID) -> tuple[WholeReading, list[str], ModelProfile] | 
         return None
     text = _text(map(UUID, row.files))
     try:
-        return row, list(long_files.split(text, tokens=row.part_tokens)), profile_for(row.conversation.model_id)
+        profile = profile_for(row.conversation.model_id, row.conversation.owner_id)
+        return row, list(long_files.split(text, tokens=row.part_tokens)), profile
     except NotConfigured as fault:
         _fail(row, fault.reason)
         return None

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from conversations.llm.known_models import is_local
-from conversations.llm.profiles import HOMES, NO_MODEL, default_profile
+from conversations.llm.profiles import HOMES, NO_MODEL, enabled, first_of
 from conversations.llm.providers import builtin
 from conversations.models import ModelProfile
 
@@ -23,7 +23,7 @@ _results: dict[Address, tuple[float, bool]] = {}
 
 def fault() -> str:
     """The reason, for people, why the default model cannot be reached; "" if it can."""
-    profile = default_profile()
+    profile = first_of(enabled().filter(role=ModelProfile.Role.CHAT))
     if profile is None:
         return NO_MODEL
     if profile.provider == ModelProfile.Provider.BUILTIN:

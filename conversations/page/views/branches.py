@@ -49,7 +49,9 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         response = render(request, "conversations/thread/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     if "model" in request.POST:
-        conversation_settings.change(conversation, model=conversation_settings.chosen_profile(request.POST["model"]))
+        conversation_settings.change(
+            conversation, model=conversation_settings.chosen_profile(request.user, request.POST["model"])
+        )
     branches.regenerate(conversation, row.pk)
     return _fetch_changes()
 
@@ -63,7 +65,7 @@ def regenerate_with(request: Request, pk: UUID, message_id: UUID) -> HttpRespons
     context = {
         "conversation": conversation,
         "message": _in_history(conversation, message_id, Message.Role.ASSISTANT),
-        "models": chat_profiles(),
+        "models": chat_profiles(request.user.pk),
         "profile": conversation_settings.profile_of(conversation),
     }
     return render(request, "conversations/thread/_regenerate_with.html", context)

@@ -147,7 +147,7 @@ def context(request: Request, pk: UUID) -> HttpResponse:
 @changes("model", form="model_form")
 def model(request: Request, conversation: Conversation) -> str:
     """Choose the model. The section then shows how full the new window is."""
-    profile = settings.chosen_profile(request.POST.get("model", ""))
+    profile = settings.chosen_profile(request.user, request.POST.get("model", ""))
     settings.change(conversation, model=profile)
     return _("%(model)s answers from now on.") % {"model": profile}
 

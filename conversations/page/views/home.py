@@ -45,7 +45,7 @@ def home(request: Request) -> HttpResponse:
     listed = sidebar(request.user, before=before, archived="archived" in request.GET)
     if request.htmx and before:
         return render(request, "conversations/list/_conversations.html", {"sidebar": listed})
-    profile = default_profile()
+    profile = default_profile(request.user.pk)
     context = {
         "sidebar": listed,
         "recent": used_last(request.user, listed),
@@ -117,7 +117,7 @@ def _begin(request: Request) -> dict[str, Any]:
     if project_id := id_of(request.POST, "project"):
         begin["project"] = get_project(request.user, project_id, MAY_WRITE)
     if "model" in request.POST:
-        begin["model"] = conversation_settings.chosen_profile(request.POST["model"])
+        begin["model"] = conversation_settings.chosen_profile(request.user, request.POST["model"])
     if "effort" in request.POST:
         begin["effort"] = conversation_settings.clean_effort(request.POST["effort"])
     return begin

@@ -48,12 +48,13 @@ TYPING = ("sends", "breaks")
 
 
 def parts(
-    request: Request, preference: Preference, default: Callable[[], ModelProfile | None] = default_profile
+    request: Request, preference: Preference, default: Callable[[], ModelProfile | None] | None = None
 ) -> dict[str, Any]:
-    """The template context of the sections, where `default` gives the site's model.
+    """The template context of the sections, where `default` gives the model of new chats.
 
     Values that are functions run only if a template uses them.
     """
+    default = default or partial(default_profile, request.user.pk)
     return {
         "preference": preference,
         "theme": preference.theme,
@@ -84,7 +85,7 @@ def page(
 
     The page's cookie is set again, since the theme may have been changed in another browser.
     """
-    preference, profile = preferences.preference_of(request.user), default_profile()
+    preference, profile = preferences.preference_of(request.user), default_profile(request.user.pk)
     context = parts(request, preference, lambda: profile) | {
         "sidebar": sidebar(request.user),
         "site": request.build_absolute_uri("/").rstrip("/"),
@@ -165,7 +166,7 @@ def beginning(request: Request) -> dict[str, Any]:
     model, mode = request.POST.get("model", ""), request.POST.get("mode", "")
     text = request.POST.get("system_prompt", "")
     return {
-        "model": conversation_settings.chosen_profile(model) if model else None,
+        "model": conversation_settings.chosen_profile(request.user, model) if model else None,
         "mode": conversation_settings.clean_mode(mode),
         "system_prompt": clean_system_prompt(text),
     }

@@ -75,7 +75,7 @@ def project(request: Request, project_id: UUID) -> HttpResponse:
         "kept_tokens": sum(count_tokens(entry.text) for entry in entries),
         "files": project_files.described(project_files.files_of(row)),
         "form": ProjectForm(row, is_new="new" in request.GET),
-        "profile": default_profile(),
+        "profile": default_profile(request.user.pk),
         "begin_form": BeginForm(request.user, row),
         **_people(row),
         "sidebar": sidebar(request.user),
@@ -95,7 +95,7 @@ def change(request: Request, project_id: UUID) -> HttpResponse:
     changes: projects.Changes
     match name:
         case "model":
-            changes = {"model": conversation_settings.chosen_profile(value) if value else None}
+            changes = {"model": conversation_settings.chosen_profile(request.user, value) if value else None}
         case "recalls":
             changes = {"recalls": value == "on"}
         case _:

@@ -38,7 +38,7 @@ def switch(request: Request, pk: UUID) -> HttpResponse:
             conversation_settings.change(conversation, effort=request.POST["effort"])
         else:
             conversation_settings.change(
-                conversation, model=conversation_settings.chosen_profile(request.POST.get("model", ""))
+                conversation, model=conversation_settings.chosen_profile(request.user, request.POST.get("model", ""))
             )
     except Refused as refusal:
         return _shown(request, conversation, refusal=str(refusal), status=refusal.status)
@@ -50,7 +50,7 @@ def switch(request: Request, pk: UUID) -> HttpResponse:
 def favourite(request: Request, pk: UUID) -> HttpResponse:
     """Make the `model` one of the person's favourites, or no longer."""
     conversation = get_conversation(request.user, pk)
-    model = conversation_settings.chosen_profile(request.POST.get("model", ""))
+    model = conversation_settings.chosen_profile(request.user, request.POST.get("model", ""))
     before = favourites_of(request.user)
     after = before ^ {model.pk}
     preferences.change(request.user, favourite_models=sorted(after)[:MAX_FAVOURITES])

@@ -34,8 +34,8 @@ def by_import(name: str, user: User) -> ModelProfile | None:
 
 
 WAYS: dict[str, Callable[[str, User], ModelProfile | None]] = {
-    "API": lambda name, user: conversation_settings.named_profile(name),
-    "gateway": lambda name, user: model_of(name),
+    "API": lambda name, user: conversation_settings.named_profile(user, name),
+    "gateway": lambda name, user: model_of(name, user.pk),
     "import": by_import,
     "policy": by_policy,
 }
@@ -54,9 +54,9 @@ def test_only_enabled_models_are_found(user: User, profile: ModelProfile, way: s
 
 
 @pytest.mark.django_db
-def test_a_model_for_summaries_is_none_to_talk_to(profile: ModelProfile) -> None:
+def test_a_model_for_summaries_is_none_to_talk_to(user: User, profile: ModelProfile) -> None:
     fast = ModelProfile.objects.create(name="quick", model_id="q", window=8_192, role=ModelProfile.Role.FAST)
-    assert named("quick") == fast and named("quick", chat_profiles()) is None
+    assert named("quick") == fast and named("quick", chat_profiles(user.pk)) is None
     assert list(enabled()) == [profile, fast] and named("") is None
 
 

@@ -19,6 +19,8 @@ from tests.llm_server import LlmServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
+ANYBODY = 0
+"""A person of no group."""
 BUILTIN = "SmolLM2 135M (demo)"
 
 
@@ -49,7 +51,7 @@ def the_only_profile() -> ModelProfile:
 def test_an_empty_environment_gives_no_model():
     sync_profiles()
     assert not ModelProfile.objects.exists()
-    assert default_profile() is None
+    assert default_profile(ANYBODY) is None
 
 
 def test_a_key_alone_gives_a_model_of_openai(environment):
@@ -60,7 +62,7 @@ def test_a_key_alone_gives_a_model_of_openai(environment):
     assert (profile.window, profile.token_correction, profile.is_local) == (1_047_576, 1.05, False)
     assert profile.price_input == Decimal("0.40") and profile.price_output == Decimal("1.60")
     assert profile.from_environment and profile.enabled
-    assert default_profile() == profile
+    assert default_profile(ANYBODY) == profile
 
 
 def test_a_base_url_alone_gives_a_local_model_of_unknown_window(environment):
@@ -75,7 +77,7 @@ def test_models_for_summaries_have_profiles_of_their_own(environment):
     environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4o"
     environment.OPENAI_FAST_MODEL, environment.OPENAI_STANDARD_MODEL = "gpt-4o-mini", "gpt-4o"
     sync_profiles()
-    chat = default_profile()
+    chat = default_profile(ANYBODY)
     fast, standard = summary_profiles("fast", chat)[0], summary_profiles("standard", chat)[0]
     assert (chat.model_id, fast.model_id, standard.model_id) == ("gpt-4o", "gpt-4o-mini", "gpt-4o")
     assert (chat.role, fast.role, standard.role) == ("chat", "fast", "standard")
@@ -84,7 +86,7 @@ def test_models_for_summaries_have_profiles_of_their_own(environment):
 def test_a_chat_model_summarises_where_no_other_does(environment):
     environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4.1-mini"
     sync_profiles()
-    assert summary_profiles("fast", default_profile()) == [default_profile()]
+    assert summary_profiles("fast", default_profile(ANYBODY)) == [default_profile(ANYBODY)]
 
 
 @pytest.mark.parametrize(
@@ -94,11 +96,11 @@ def test_a_chat_model_summarises_where_no_other_does(environment):
 def test_with_a_key_alone_a_small_model_writes_quick_summaries(environment, provider, fast, standard):
     setattr(environment, f"{provider}_API_KEY", "sk-1")
     sync_profiles()
-    assert summary_profiles("fast", default_profile())[0].model_id == fast
-    assert summary_profiles("standard", default_profile())[0].model_id == standard
+    assert summary_profiles("fast", default_profile(ANYBODY))[0].model_id == fast
+    assert summary_profiles("standard", default_profile(ANYBODY))[0].model_id == standard
     setattr(environment, f"{provider}_FAST_MODEL", "another")
     sync_profiles()
-    assert summary_profiles("fast", default_profile())[0].model_id == "another"
+    assert summary_profiles("fast", default_profile(ANYBODY))[0].model_id == "another"
 
 
 def test_a_key_alone_gives_a_model_of_anthropic(environment):
@@ -109,7 +111,7 @@ def test_a_key_alone_gives_a_model_of_anthropic(environment):
     assert (profile.window, profile.token_correction, profile.is_local) == (1_000_000, 1.25, False)
     prices = (profile.price_input, profile.price_cached, profile.price_output)
     assert prices == (Decimal("2"), Decimal("0.1"), Decimal("10"))
-    assert profile.api_key == "sk-ant-1" and default_profile() == profile
+    assert profile.api_key == "sk-ant-1" and default_profile(ANYBODY) == profile
 
 
 def test_a_local_server_with_anthropics_api_has_no_price(environment):
@@ -126,7 +128,7 @@ def test_each_provider_summarises_its_own_conversations(environment):
     environment.ANTHROPIC_FAST_MODEL, environment.ANTHROPIC_STANDARD_MODEL = "claude-haiku-4-5", "claude-opus-5-5"
     sync_profiles()
     gpt, claude = (ModelProfile.objects.get(name=name) for name in ("gpt-4o", "claude-sonnet-5-5"))
-    assert default_profile() == gpt
+    assert default_profile(ANYBODY) == gpt
     assert summary_profiles("fast", gpt)[0].model_id == "gpt-4o-mini"
     assert summary_profiles("fast", claude)[0].model_id == "claude-haiku-4-5"
     assert summary_profiles("standard", claude)[0].model_id == "claude-opus-5-5"
@@ -166,7 +168,7 @@ def test_a_model_that_is_no_longer_configured_is_turned_off_and_back_on(environm
     environment.OPENAI_MODEL = "gpt-4.1"
     sync_profiles()
     assert dict(ModelProfile.objects.values_list("name", "enabled")) == {"gpt-4o": False, "gpt-4.1": True}
-    assert default_profile().name == "gpt-4.1"
+    assert default_profile(ANYBODY).name == "gpt-4.1"
     environment.OPENAI_MODEL = "gpt-4o"
     sync_profiles()
     assert dict(ModelProfile.objects.values_list("name", "enabled")) == {"gpt-4o": True, "gpt-4.1": False}
@@ -185,17 +187,17 @@ def test_an_administrators_profiles_are_left_alone(environment):
 
 def test_the_built_in_model_comes_last(environment, with_builtin):
     sync_profiles()
-    profile = default_profile()
+    profile = default_profile(ANYBODY)
     assert (profile.name, profile.provider, profile.window) == (BUILTIN, "builtin", 8_192)
     assert (profile.max_reply_tokens, profile.parameters_billion, profile.is_local) == (512, 0.135, True)
     environment.OPENAI_API_KEY = "sk-1"
     sync_profiles()
-    assert default_profile().provider == "openai"
+    assert default_profile(ANYBODY).provider == "openai"
 
 
 def test_the_built_in_model_does_not_summarise(environment, with_builtin):
     sync_profiles()
-    assert summary_profiles("fast", default_profile()) == []
+    assert summary_profiles("fast", default_profile(ANYBODY)) == []
     environment.OPENAI_API_KEY, environment.OPENAI_FAST_MODEL = "sk-1", "gpt-4o-mini"
     sync_profiles()
     assert summary_profiles("fast", ModelProfile.objects.get(name=BUILTIN))[0].model_id == "gpt-4o-mini"
@@ -205,7 +207,7 @@ def test_the_built_in_model_is_turned_off_where_its_file_is_gone(environment, wi
     sync_profiles()
     environment.BUILTIN_MODEL_PATH.unlink()
     sync_profiles()
-    assert default_profile() is None
+    assert default_profile(ANYBODY) is None
 
 
 async def test_a_profile_is_asked_with_its_address_key_and_limit():

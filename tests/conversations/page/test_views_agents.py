@@ -111,11 +111,11 @@ def test_thirty_runs_take_no_more_queries_than_one(rows: Rows, pages: Pages, dja
     opened("running")
     opened("done")
     pages.get("chat", rows.conversation.pk)
-    with django_assert_num_queries(33):
+    with django_assert_num_queries(34):
         pages.get("chat", rows.conversation.pk)
     for _ in range(28):
         opened("done")
-    with django_assert_num_queries(33):
+    with django_assert_num_queries(34):
         assert pages.get("chat", rows.conversation.pk).content.decode().count("data-run-id") == 30
 
 

@@ -64,7 +64,7 @@ def test_the_pages_queries_do_not_grow_with_the_conversation(
     fill(conversation, count)
     compaction.request(conversation, trigger="manual", steering=Steering())
     pages.get("chat", conversation.pk)
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(25):
         assert states(pages.get("chat", conversation.pk)) == ["compressed"] * 4 + ["live"] * 4
 
 
