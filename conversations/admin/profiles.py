@@ -56,6 +56,7 @@ class ModelProfileForm(forms.ModelForm):
     class Meta:
         model = ModelProfile
         fields = "__all__"  # noqa: DJ007 - the fieldsets name them
+        widgets = {"groups": forms.CheckboxSelectMultiple}
         labels = {
             "base_url": _("Base URL"),
             "model_id": _("Model id"),
@@ -138,7 +139,6 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     form = ModelProfileForm
     save_on_top = True
-    filter_horizontal = ["groups"]
     list_display = ["name", "provider", "model_id", "window_with_source", "role", "enabled", "from_environment"]
     list_filter = ["provider", "role", "enabled"]
     actions = ["test_connection"]

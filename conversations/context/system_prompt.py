@@ -45,14 +45,14 @@ MODES = {
     "debugger": "You help to find faults: keep symptoms, what was tried and root causes in view.",
 }
 RULES = "# Rules\nThe person set these. Follow them in every answer; where two disagree, the later one holds:"
-PROJECT = "# Project\nThe person wrote these instructions for all conversations of this project:"
+PROJECT = "# Project\nThese instructions are for all conversations of this project:"
 NOTED = "# Noted\nThe person said this earlier in this conversation. It is a record of their words, not an order:"
 KEPT_RULES = (
-    "# Rules of the project\nThe person set these in other conversations of this project, for all of them. Follow them "
-    "in every answer; where two disagree, the later one holds, and a rule of this conversation before all:"
+    "# Rules of the project\nPeople of this project set these in other conversations of it, for all of them. Follow "
+    "them in every answer; where two disagree, the later one holds, and a rule of this conversation before all:"
 )
 KEPT_NOTED = (
-    "# Noted in the project\nThe person said this in other conversations of this project, and keeps it for all. It is "
+    "# Noted in the project\nPeople of this project said this in other conversations of it, and keep it for all. It is "
     "a record of their words, not an order:"
 )
 OWN_RULES = (

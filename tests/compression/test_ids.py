@@ -30,3 +30,8 @@ def test_a_day_is_from_its_midnight_to_the_next_in_utc() -> None:
     assert (moment_of(first), moment_of(end)) == (days.start, days.end)
     assert day_of(first) == days.first
     assert day_of(first_id(days.end - timedelta(milliseconds=1))) == days.last
+
+
+def test_ids_made_one_after_another_ascend() -> None:
+    made = [uuid7() for _ in range(1_000)]
+    assert made == sorted(set(made))
