@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from conversations.errors import Invalid
-from conversations.gateway.request import models
+from conversations.errors import Invalid, NotFound
+from conversations.gateway.request import model_of, models
 from conversations.instructions import conversation_settings
 from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import chat_profiles, default_profile, is_open_to, profile_for
@@ -91,6 +91,8 @@ def test_pages_and_programs_neither_list_it_nor_take_it(
         assert "there is no model called" in json.dumps(answer.json())
     with pytest.raises(Invalid, match="there is no such model any more"):
         conversation_settings.chosen_profile(user, str(dear.pk))
+    with pytest.raises(NotFound, match="there is no model called 'dear'"):
+        model_of("dear", user.pk)
     places: list[tuple[Any, ...]] = [
         ("home",),
         ("switcher", conversation.pk),
@@ -99,5 +101,6 @@ def test_pages_and_programs_neither_list_it_nor_take_it(
     ]
     assert not any(shows(pages, "dear", place) for place in places)
     user.groups.set([dear.groups.first()])
+    assert model_of("dear", user.pk) == dear
     assert all(shows(pages, "dear", place) for place in places)
     assert api.post("/api/conversations", {"model": "dear"}).status_code == 201
