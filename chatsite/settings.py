@@ -245,7 +245,9 @@ SOCIALACCOUNT_PROVIDERS = {
     }
 }
 MFA_ADAPTER = "conversations.page.account_adapters.SecondStepAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_FORMS = {"add_webauthn": "conversations.page.passkey_forms.PasskeyForm"}
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1
 LOGIN_URL = "login"

@@ -1,8 +1,10 @@
 from allauth.account.views import reauthenticate
+from allauth.mfa.webauthn.views import add_webauthn, remove_webauthn
 from allauth.socialaccount.views import login_cancelled, login_error
 from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from conversations.ops.health import healthz, readyz
 from conversations.page.views import (
@@ -26,6 +28,7 @@ from conversations.page.views import (
     links,
     messages,
     models,
+    passkeys,
     preferences,
     projects,
     prompts,
@@ -66,7 +69,15 @@ urlpatterns = [
     path("accounts/delete/", account.delete_account, name="delete_account"),
     path("accounts/browsers/", account.browsers, name="browsers"),
     *SINGLE_SIGN_ON,
-    path("accounts/2fa/", include("allauth.mfa.urls")),
+    path("accounts/sign-in-again/", account.sign_in_again, name="sign_in_again"),
+    path("accounts/2fa/", include("allauth.mfa.base.urls")),
+    path("accounts/2fa/totp/", include("allauth.mfa.totp.urls")),
+    path("accounts/2fa/recovery-codes/", include("allauth.mfa.recovery_codes.urls")),
+    path("accounts/2fa/passkeys/", RedirectView.as_view(pattern_name="mfa_index"), name="mfa_list_webauthn"),
+    path("accounts/2fa/passkeys/add/", add_webauthn, name="mfa_add_webauthn"),
+    path("accounts/2fa/passkeys/<int:pk>/remove/", remove_webauthn, name="mfa_remove_webauthn"),
+    path("accounts/2fa/passkeys/confirm/", passkeys.Confirm.as_view(), name="mfa_reauthenticate_webauthn"),
+    path("accounts/passkey/", passkeys.SignIn.as_view(), name="mfa_login_webauthn"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("settings/", preferences.settings, name="settings"),
     path("settings/theme", preferences.theme, name="theme"),

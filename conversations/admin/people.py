@@ -61,8 +61,9 @@ class PersonAdmin(UserAdmin):
     def remove_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
         """For people who lost their phone and their recovery codes; each has to be below the requester."""
         ids = [person.pk for person in people if _is_below(request, person)]
-        gone = Authenticator.objects.filter(user__in=ids, type=Authenticator.Type.TOTP).count()
-        Authenticator.objects.filter(user__in=ids).delete()
+        steps = Authenticator.objects.filter(user__in=ids)
+        gone = steps.values("user").distinct().count()
+        steps.delete()
         said = ngettext("Two-step sign-in of %(n)s person is off.", "Two-step sign-in of %(n)s people is off.", gone)
         self.message_user(request, said % {"n": gone})
 

@@ -20,6 +20,8 @@ class AuditEntry(models.Model):
         BROWSER_ENDED = "browser_ended", "Signed out another browser"
         SECOND_STEP_ON = "second_step_on", "Turned on two-step sign-in"
         SECOND_STEP_OFF = "second_step_off", "Turned off two-step sign-in"
+        PASSKEY_ADDED = "passkey_added", "Added a passkey"
+        PASSKEY_REMOVED = "passkey_removed", "Removed a passkey"
         ACCOUNT_MADE = "account_made", "Made an account"
         ACCOUNT_DELETED = "account_deleted", "Deleted their account"
         KEY_MADE = "key_made", "Made an API key"

@@ -1,25 +1,39 @@
-"""Adapts django-allauth to the site: where people arrive, no sign-up, and encrypted secrets of second steps."""
+"""Adapts django-allauth to the site: who gets an account, how a change is confirmed, encrypted second steps."""
 
 from __future__ import annotations
 
 import secrets
+import time
 from base64 import b32encode
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from allauth.socialaccount.providers.base import AuthProcess
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from conversations import preferences
 from conversations.models import User, encrypted
+from conversations.page.browsers import name_of
+
+RECENT_SECONDS = 300
+METHODS = {
+    "reauthenticate": gettext_lazy("Use your password"),
+    "mfa_reauthenticate": gettext_lazy("Use a code of your authenticator app, or a recovery code"),
+    "mfa_reauthenticate:webauthn": gettext_lazy("Use a passkey"),
+}
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -36,6 +50,20 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address that the server names: it reads a proxy's header where the operator trusts the proxy."""
         return str(request.META.get("REMOTE_ADDR") or "0.0.0.0")
+
+    def is_reauthentication_required(self, *, app: str, **more: Any) -> bool:
+        """Whether a change asks who it is. Accounts without a password confirm by a sign-in of the last minutes."""
+        request = self.request
+        if super().get_reauthentication_methods(request.user):
+            return super().is_reauthentication_required(app=app, **more)
+        signed_in_at = max((record["at"] for record in get_authentication_records(request, request.user)), default=0)
+        return time.time() - signed_in_at > RECENT_SECONDS
+
+    def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
+        methods = super().get_reauthentication_methods(user)
+        named = [{**one, "description": METHODS.get(one["id"], one["description"])} for one in methods]
+        again = {"id": "sign_in_again", "description": _("Sign in again"), "url": reverse("sign_in_again")}
+        return named or ([again] if user.is_authenticated else [])
 
     def add_message(self, *_: Any, **__: Any) -> None:
         """The pages themselves say what happened."""
@@ -63,6 +91,10 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 class SecondStepAdapter(DefaultMFAAdapter):
     def encrypt(self, text: str) -> str:
         return encrypted.encrypt(text)
+
+    def generate_authenticator_name(self, user: AbstractBaseUser, type: str) -> str:
+        """A passkey's first name: that of the browser which asks for it."""
+        return name_of(context.request.headers.get("User-Agent", ""))
 
     def decrypt(self, encrypted_text: str) -> str:
         """The secret; a random one if SECRET_KEY has changed since, so that no code fits and the step must be reset."""

@@ -16,6 +16,8 @@ from django.db.models.signals import post_save
 from conversations.models import AuditEntry, User
 
 Action = AuditEntry.Action
+ADDED = {Authenticator.Type.TOTP: Action.SECOND_STEP_ON, Authenticator.Type.WEBAUTHN: Action.PASSKEY_ADDED}
+REMOVED = {Authenticator.Type.TOTP: Action.SECOND_STEP_OFF, Authenticator.Type.WEBAUTHN: Action.PASSKEY_REMOVED}
 
 
 def note(action: AuditEntry.Action, person: AbstractBaseUser | AnonymousUser | None, subject: str = "") -> None:
@@ -37,8 +39,8 @@ def begin() -> None:
     user_login_failed.connect(_failed, dispatch_uid="audit")
     post_save.connect(_account_saved, sender=User, dispatch_uid="audit")
     post_save.connect(_administered, sender=LogEntry, dispatch_uid="audit")
-    authenticator_added.connect(_second_step_on, dispatch_uid="audit")
-    authenticator_removed.connect(_second_step_off, dispatch_uid="audit")
+    authenticator_added.connect(_authenticator_added, dispatch_uid="audit")
+    authenticator_removed.connect(_authenticator_removed, dispatch_uid="audit")
 
 
 def _signed_in(user: AbstractBaseUser, **_: Any) -> None:
@@ -66,14 +68,14 @@ def _administered(instance: LogEntry, **_: Any) -> None:
     note(Action.ADMINISTERED, instance.user, f"{act} {kind} {instance.object_id}"[:200])
 
 
-def _second_step_on(user: AbstractBaseUser, authenticator: Authenticator, **_: Any) -> None:
-    if authenticator.type == Authenticator.Type.TOTP:
-        note(Action.SECOND_STEP_ON, user)
+def _authenticator_added(user: AbstractBaseUser, authenticator: Authenticator, **_: Any) -> None:
+    if action := ADDED.get(authenticator.type):
+        note(action, user)
 
 
-def _second_step_off(user: AbstractBaseUser, authenticator: Authenticator, **_: Any) -> None:
-    if authenticator.type == Authenticator.Type.TOTP:
-        note(Action.SECOND_STEP_OFF, user)
+def _authenticator_removed(user: AbstractBaseUser, authenticator: Authenticator, **_: Any) -> None:
+    if action := REMOVED.get(authenticator.type):
+        note(action, user)
 
 
 def _address() -> str:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from conversations import limits
 from conversations.access import own_conversations
@@ -81,7 +81,9 @@ class SignIn(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         provider = settings.OIDC_NAME if settings.OIDC_URL else ""
-        return super().get_context_data(**kwargs, is_open=settings.SIGN_UP == "open", provider=provider)
+        refused = self.request.GET.get("passkey") == "refused"
+        is_open = settings.SIGN_UP == "open"
+        return super().get_context_data(**kwargs, is_open=is_open, provider=provider, passkey_refused=refused)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign the person in, or lead to the second step of those who have one."""
@@ -128,6 +130,14 @@ def delete_account(request: Request) -> HttpResponse:
     chats = own_conversations(user).count()
     context = {"form": form, "chats": chats, "refusal": refusal}
     return render(request, "account/delete.html", context, status=422 if form.is_bound else 200)
+
+
+@never_cache
+@member
+@require_safe
+def sign_in_again(request: Request) -> HttpResponse:
+    """For accounts that have neither a password nor a second step to confirm a change with."""
+    return render(request, "account/sign_in_again.html")
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:

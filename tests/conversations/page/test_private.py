@@ -10,6 +10,7 @@ import pytest
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
+from django.urls.converters import IntConverter
 
 from compression.ids import uuid7
 from conversations.models import ApiKey, Conversation, User
@@ -37,8 +38,8 @@ def addresses(conversation: Conversation) -> Iterator[str]:
     message = conversation.messages.first()
     for pattern in flat(urlpatterns):
         given: dict[str, Any] = {"pk": conversation.pk, "message_id": message.pk if message else uuid7()}
-        names = pattern.pattern.converters
-        ids = {name: given.get(name, 1 if name in ("key_id", "number", "user_id") else uuid7()) for name in names}
+        kinds = pattern.pattern.converters.items()
+        ids = {name: 1 if isinstance(kind, IntConverter) else given.get(name, uuid7()) for name, kind in kinds}
         yield reverse(str(pattern.name), kwargs=ids)
 
 
