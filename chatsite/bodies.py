@@ -20,6 +20,8 @@ SIGN_INS = frozenset(
     }
 )
 """Paths at which a password is hashed, which takes half a second of CPU time."""
+NEW_PASSWORDS = "/accounts/password/"
+"""The beginning of the paths at which a forgotten password is replaced by a mail."""
 
 
 class Budget:
@@ -81,4 +83,4 @@ class Held:
 
 def is_sign_in(method: str, path: str) -> bool:
     """Whether a request has a password to hash."""
-    return method == "POST" and path in SIGN_INS
+    return method == "POST" and (path in SIGN_INS or path.startswith(NEW_PASSWORDS))

@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
 from chatsite import folders, logs
+from chatsite.mail_server import mailers
 from conversations.runtime import private_files
 
 BASE_DIR = folders.files()
@@ -250,6 +251,13 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_FORMS = {"add_webauthn": "conversations.page.passkey_forms.PasskeyForm"}
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1
+# The server that sends mails about accounts, and their sender.
+MAILERS = read("EMAIL_URL", {}, mailers, "an address such as smtps://name:password@smtp.example.org")
+EMAIL_FROM = read("EMAIL_FROM", f"chatsite@{ALLOWED_HOSTS[0]}" if ALLOWED_HOSTS else "")
+if MAILERS and any("*" in host for host in ALLOWED_HOSTS):
+    raise ImproperlyConfigured("ALLOWED_HOSTS must name the site where EMAIL_URL is set, without *: mails link to it.")
+SILENCED_SYSTEM_CHECKS = ["mail.W001"]  # a site without a mail server is a usual one
+PASSWORD_RESET_TIMEOUT = 3_600
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from time import time
 
@@ -19,7 +20,9 @@ from conversations.models import Message, User
 from conversations.runtime import database
 from conversations.runtime.bounded import BoundedCache
 
-MINUTE = 60
+MINUTE, HOUR = 60, 3_600
+MAILS_AN_HOUR = 5
+"""Mails that one address gets, whoever asks for them."""
 GUESSES_A_MINUTE = 30
 """The most attempts of one address with invalid keys and sessions."""
 SIGN_INS_A_MINUTE = 30
@@ -139,18 +142,24 @@ def note_guess(address: str) -> None:
     _count(f"guesses:{_source(address)}")
 
 
-def _count(name: str) -> int:
-    """Count one more in this minute; returns the new count, 0 if the cache is unreachable."""
-    key = _minute(name)
+def one_more_mail(address: str) -> bool:
+    """Count a mail to this address; False if MAILS_AN_HOUR went there already."""
+    digest = sha256(address.lower().encode()).hexdigest()
+    return _count(f"mails:{digest}", within=HOUR) <= MAILS_AN_HOUR
+
+
+def _count(name: str, *, within: int = MINUTE) -> int:
+    """Count one more in this minute, or another span of seconds; returns the count, 0 if the cache is unreachable."""
+    key = _minute(name, within)
     try:
         return cache.incr(key) or 0
     except ValueError:
-        cache.add(key, 1, timeout=2 * MINUTE)
+        cache.add(key, 1, timeout=2 * within)
         return 1
 
 
-def _minute(name: str) -> str:
-    return f"throttle:{name}:{int(time()) // MINUTE}"
+def _minute(name: str, within: int = MINUTE) -> str:
+    return f"throttle:{name}:{int(time()) // within}"
 
 
 def _source(address: str) -> str:

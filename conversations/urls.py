@@ -26,6 +26,7 @@ from conversations.page.views import (
     home,
     installing,
     links,
+    mail_address,
     messages,
     models,
     passkeys,
@@ -53,6 +54,12 @@ SINGLE_SIGN_ON = (
     if settings.OIDC_URL
     else []
 )
+MAIL = [
+    path("accounts/email/", mail_address.mail_address, name="mail_address"),
+    path("accounts/email/<str:token>/", mail_address.confirm_mail_address, name="confirm_mail_address"),
+    path("accounts/password/", mail_address.Forgotten.as_view(), name="forgotten"),
+    path("accounts/password/<str:uidb64>/<str:token>/", mail_address.NewPassword.as_view(), name="new_password"),
+]
 urlpatterns = [
     path("", home.home, name="home"),
     path("search", search.search, name="search"),
@@ -69,6 +76,7 @@ urlpatterns = [
     path("accounts/delete/", account.delete_account, name="delete_account"),
     path("accounts/browsers/", account.browsers, name="browsers"),
     *SINGLE_SIGN_ON,
+    *(MAIL if settings.MAILERS else []),
     path("accounts/sign-in-again/", account.sign_in_again, name="sign_in_again"),
     path("accounts/2fa/", include("allauth.mfa.base.urls")),
     path("accounts/2fa/totp/", include("allauth.mfa.totp.urls")),

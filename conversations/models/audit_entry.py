@@ -22,6 +22,8 @@ class AuditEntry(models.Model):
         SECOND_STEP_OFF = "second_step_off", "Turned off two-step sign-in"
         PASSKEY_ADDED = "passkey_added", "Added a passkey"
         PASSKEY_REMOVED = "passkey_removed", "Removed a passkey"
+        PASSWORD_CHANGED = "password_changed", "Changed their password"
+        EMAIL_CHANGED = "email_changed", "Changed their e-mail address"
         ACCOUNT_MADE = "account_made", "Made an account"
         ACCOUNT_DELETED = "account_deleted", "Deleted their account"
         KEY_MADE = "key_made", "Made an API key"

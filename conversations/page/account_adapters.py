@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from base64 import b32encode
-from typing import Any
+from typing import Any, cast
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import get_authentication_records
@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from conversations import preferences
 from conversations.models import User, encrypted
+from conversations.ops import mail
 from conversations.page.browsers import name_of
 
 RECENT_SECONDS = 300
@@ -34,6 +35,14 @@ METHODS = {
     "mfa_reauthenticate": gettext_lazy("Use a code of your authenticator app, or a recovery code"),
     "mfa_reauthenticate:webauthn": gettext_lazy("Use a passkey"),
 }
+NOTICES = {
+    "mfa/email/totp_activated": gettext_lazy("Two-step sign-in was turned on for your account."),
+    "mfa/email/totp_deactivated": gettext_lazy("Two-step sign-in was turned off for your account."),
+    "mfa/email/recovery_codes_generated": gettext_lazy("Your account got new recovery codes."),
+    "mfa/email/webauthn_added": gettext_lazy("A passkey was added to your account."),
+    "mfa/email/webauthn_removed": gettext_lazy("A passkey was removed from your account."),
+}
+"""Mails that a person gets of changes, by django-allauth's names for them."""
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -64,6 +73,10 @@ class AccountAdapter(DefaultAccountAdapter):
         named = [{**one, "description": METHODS.get(one["id"], one["description"])} for one in methods]
         again = {"id": "sign_in_again", "description": _("Sign in again"), "url": reverse("sign_in_again")}
         return named or ([again] if user.is_authenticated else [])
+
+    def send_notification_mail(self, template_prefix: str, user: AbstractBaseUser, *_: Any, **__: Any) -> None:
+        if change := NOTICES.get(template_prefix):
+            mail.notify(cast(User, user), str(change))
 
     def add_message(self, *_: Any, **__: Any) -> None:
         """The pages themselves say what happened."""

@@ -22,7 +22,7 @@ from conversations import limits
 from conversations.access import own_conversations
 from conversations.errors import Conflict, Invalid
 from conversations.models import User
-from conversations.ops import accounts, first_account, invitations
+from conversations.ops import accounts, first_account, invitations, mail
 from conversations.page import browsers as signed_in
 from conversations.page.forms import AccountForm, ConfirmForm, SetupForm
 from conversations.page.views.guard import Request, member
@@ -80,10 +80,13 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        provider = settings.OIDC_NAME if settings.OIDC_URL else ""
-        refused = self.request.GET.get("passkey") == "refused"
-        is_open = settings.SIGN_UP == "open"
-        return super().get_context_data(**kwargs, is_open=is_open, provider=provider, passkey_refused=refused)
+        offered = {
+            "is_open": settings.SIGN_UP == "open",
+            "provider": settings.OIDC_NAME if settings.OIDC_URL else "",
+            "sends_mail": mail.is_set_up(),
+            "passkey_refused": self.request.GET.get("passkey") == "refused",
+        }
+        return super().get_context_data(**kwargs, **offered)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign the person in, or lead to the second step of those who have one."""

@@ -28,12 +28,14 @@ from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile
 from conversations.models import ModelProfile, Preference, User
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
+from conversations.ops import mail
 from conversations.page.bound_forms import refuse_in
 from conversations.page.forms import without_help
 from conversations.page.setting_forms import BeginningForm, KeyForm, prompt_forms
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.sidebar import sidebar
 from conversations.projects import MAY_WRITE, projects_for
+from conversations.runtime import audit
 from conversations.saved_prompts import prompts_of
 from conversations.validation import clean_text
 
@@ -184,6 +186,8 @@ def password(request: Request) -> HttpResponse:
     if not form.is_valid():
         return section(request, "password", status=400, password_form=form)
     update_session_auth_hash(request, form.save())
+    audit.note(audit.Action.PASSWORD_CHANGED, request.user)
+    mail.notify(cast(User, request.user), _("Your password was changed."))
     said = _("Changed. Other browsers have to sign in again.")
     if not form.cleaned_data["ends_keys"]:
         return section(request, "password", said=said)
