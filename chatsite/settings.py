@@ -15,7 +15,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
-from chatsite import folders, logs
+from chatsite import folders, logs, sign_in_services
 from chatsite.mail_server import mailers
 from conversations.runtime import private_files
 
@@ -161,6 +161,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.usersessions",
     "allauth.socialaccount",
+    "allauth.socialaccount.providers.github",
     "allauth.socialaccount.providers.openid_connect",
     "axes",
     "channels",
@@ -223,28 +224,12 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_UNIQUE_EMAIL = False
-# Sign-in by a server of OpenID Connect, where its address is set.
-OIDC_URL = read("OIDC_URL").rstrip("/")
-OIDC_NAME = read("OIDC_NAME", "single sign-on")
-OIDC_CLIENT_ID = read("OIDC_CLIENT_ID")
-OIDC_CLIENT_SECRET = read("OIDC_CLIENT_SECRET")
+SIGN_IN_SERVICES = list(sign_in_services.named(read))
 OIDC_DOMAINS = listed("OIDC_DOMAINS", [])
 SOCIALACCOUNT_ADAPTER = "conversations.page.account_adapters.SingleSignOnAdapter"
 SOCIALACCOUNT_LOGIN_ON_GET = True
-SOCIALACCOUNT_PROVIDERS = {
-    "openid_connect": {
-        "OAUTH_PKCE_ENABLED": True,
-        "APPS": [
-            {
-                "provider_id": "sso",
-                "name": OIDC_NAME,
-                "client_id": OIDC_CLIENT_ID,
-                "secret": OIDC_CLIENT_SECRET,
-                "settings": {"server_url": OIDC_URL},
-            }
-        ],
-    }
-}
+SOCIALACCOUNT_QUERY_EMAIL = True
+SOCIALACCOUNT_PROVIDERS = sign_in_services.providers(SIGN_IN_SERVICES)
 MFA_ADAPTER = "conversations.page.account_adapters.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

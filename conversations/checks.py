@@ -13,6 +13,7 @@ from django.core.checks import CheckMessage, Error, register
 SHORTEST_KEY = 32
 SHORTEST_TOKEN = 16
 LOG_FORMATS = ("line", "json")
+EVERYBODYS_TENANTS = {"common", "consumers", "organizations"}
 SIGN_UPS = ("invited", "open")
 IMAGE_URLS = ("never", "provider", "public")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
@@ -60,9 +61,13 @@ def _faults() -> Iterator[str]:
     for name, least in MINIMUMS.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."
-    has_client = settings.OIDC_CLIENT_ID and settings.OIDC_CLIENT_SECRET
-    if settings.OIDC_URL and not (_is_address(settings.OIDC_URL) and has_client):
-        yield "OIDC_URL must begin with https:// or http://, and needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET."
+    for service in settings.SIGN_IN_SERVICES:
+        address = "MICROSOFT_TENANT" if service.prefix == "MICROSOFT" else f"{service.prefix}_URL"
+        if not (_is_address(service.url) and service.client_id and service.secret):
+            names = f"{service.prefix}_CLIENT_ID, {service.prefix}_CLIENT_SECRET and {address}"
+            yield f"Sign-in by {service.name} needs {names}; addresses begin with https:// or http://."
+        if set(service.url.split("/")) & EVERYBODYS_TENANTS:
+            yield "MICROSOFT_TENANT must be the id or the domain of one organisation."
     if settings.TRUSTED_USER_HEADER and not _trusts_few():
         yield "TRUSTED_USER_HEADER needs FORWARDED_ALLOW_IPS with the addresses of the proxy alone, not *."
     if settings.SIGN_UP not in SIGN_UPS:

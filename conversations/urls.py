@@ -48,10 +48,11 @@ SINGLE_SIGN_ON = (
     # Loaded only where it is used: it takes some megabytes.
     [
         path("accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),
+        path("accounts/", include("allauth.socialaccount.providers.github.urls")),
         path("accounts/sso/cancelled/", login_cancelled, name="socialaccount_login_cancelled"),
         path("accounts/sso/error/", login_error, name="socialaccount_login_error"),
     ]
-    if settings.OIDC_URL
+    if settings.SIGN_IN_SERVICES
     else []
 )
 MAIL = [

@@ -91,14 +91,20 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Whether a person who signs in for the first time gets an account.
 
-        With OIDC_DOMAINS set, they need a verified e-mail address of one of these domains. The account that
+        With OIDC_DOMAINS set, they need a verified e-mail address of one of these domains; of Microsoft, which verifies
+        none, the tenant is enough. Without, a service that everybody may use needs SIGN_UP=open. The account that
         administers the site is made before, by setup.
         """
-        if not User.objects.filter(is_superuser=True).exists():
+        service = next((one for one in settings.SIGN_IN_SERVICES if one.id == sociallogin.account.provider), None)
+        if service is None or not User.objects.filter(is_superuser=True).exists():
             return False
-        verified = [one.email.lower() for one in sociallogin.email_addresses if one.verified]
         domains = [domain.lower() for domain in settings.OIDC_DOMAINS]
-        return not domains or any(email.rpartition("@")[2] in domains for email in verified)
+        if service.id == "microsoft":
+            return True
+        if not domains:
+            return settings.SIGN_UP == "open" or not service.is_public
+        verified = [one.email.lower() for one in sociallogin.email_addresses if one.verified]
+        return any(email.rpartition("@")[2] in domains for email in verified)
 
 
 class SecondStepAdapter(DefaultMFAAdapter):

@@ -1,4 +1,4 @@
-"""A scripted server of OpenID Connect: it hands out one person, whoever asks."""
+"""A scripted server of OpenID Connect, and of GitHub's OAuth: it hands out one person, whoever asks."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class OidcServer:
             def do_GET(self) -> None:
                 if self.path == "/.well-known/openid-configuration":
                     self.answer(outer.configuration)
+                elif self.path == "/api/v3/user/emails":
+                    self.answer(outer.person["emails"])
                 else:
                     self.answer(outer.person)
 

@@ -10,8 +10,12 @@ from typing import Any
 
 import httpx2
 import pytest
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount, SocialLogin
 
+from chatsite.sign_in_services import Service
 from conversations.checks import check_settings
+from conversations.page.account_adapters import SingleSignOnAdapter
 from tests.faults.oidc_server import CLIENT, SECRET, OidcServer
 from tests.faults.serving import LoudSite
 from tests.furnishing import furnish
@@ -36,6 +40,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, oidc: OidcServer) -> Iterator
         "OIDC_CLIENT_ID": CLIENT,
         "OIDC_CLIENT_SECRET": SECRET,
         "OIDC_NAME": "Example SSO",
+        "GITLAB_URL": oidc.url,
+        "GITHUB_URL": oidc.url,
+        **{f"{name}_CLIENT_ID": CLIENT for name in ("GITLAB", "GITHUB", "GOOGLE")},
+        **{f"{name}_CLIENT_SECRET": SECRET for name in ("GITLAB", "GITHUB", "GOOGLE")},
         "OIDC_DOMAINS": "example.org",
     }
     with LoudSite(folder, llm_url="http://127.0.0.1:9/v1", **settings) as site:
@@ -45,14 +53,16 @@ def site(tmp_path_factory: pytest.TempPathFactory, oidc: OidcServer) -> Iterator
         yield site
 
 
-def came_back(site: LoudSite, oidc: OidcServer, **claims: Any) -> tuple[httpx2.Client, httpx2.Response]:
+def came_back(
+    site: LoudSite, oidc: OidcServer, *, at: str = "/accounts/oidc/sso/login/", **claims: Any
+) -> tuple[httpx2.Client, httpx2.Response]:
     """A browser that went to the service, signed in there as this person, and came back."""
     oidc.person = BOB | claims
     browser = httpx2.Client(base_url=site.url)
     page = browser.get("/accounts/login/")
     assert "Sign in with Example SSO" in page.text
-    away = browser.get("/accounts/oidc/sso/login/?next=/settings/").headers["Location"]
-    assert away.startswith(f"{oidc.url}/authorize?")
+    away = browser.get(f"{at}?next=/settings/").headers["Location"]
+    assert away.startswith(oidc.url) and "/authorize?" in away
     asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(away).query))
     assert asked["client_id"] == CLIENT and asked["code_challenge_method"] == "S256" and SECRET not in away
     path = urllib.parse.urlsplit(asked["redirect_uri"]).path
@@ -135,10 +145,71 @@ def test_without_a_password_the_name_confirms_the_end_of_an_account(site: LoudSi
     assert done.status_code == 302 and browser.get("/settings/").status_code == 302
 
 
-def test_a_service_without_its_client_prevents_the_start(settings: Any) -> None:
-    settings.OIDC_URL = "https://sso.example.org"
-    assert ["OIDC_CLIENT_ID and OIDC_CLIENT_SECRET" in error.msg for error in check_settings()] == [True]
-    settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT, SECRET
+def test_the_large_services_are_offered_by_name_and_sign_people_in(site: LoudSite, oidc: OidcServer) -> None:
+    page = httpx2.get(site.url + "/accounts/login/").text
+    names = ("Example SSO", "GitHub", "GitLab", "Google")
+    assert [f"Sign in with {name}" in page for name in names] == [True] * 4 and "Sign in with Microsoft" not in page
+    browser, back = came_back(site, oidc, at="/accounts/oidc/gitlab/login/", sub="50", preferred_username="gil")
+    assert back.headers["Location"] == "/settings/" and ">gil<" in browser.get("/settings/").text
+    emails = [{"email": "hub@example.org", "primary": True, "verified": True}]
+    browser, back = came_back(site, oidc, at="/accounts/github/login/", id=51, login="hub", emails=emails)
+    assert back.headers["Location"] == "/settings/" and ">hub<" in browser.get("/settings/").text
+    emails = [{"email": "eve@example.org", "primary": True, "verified": False}]
+    browser, back = came_back(site, oidc, at="/accounts/github/login/", id=52, login="eve", emails=emails)
+    assert browser.get("/settings/").status_code == 302
+
+
+def service(id: str, url: str, *, secret: str = SECRET) -> Service:
+    return Service(id, id.title(), url, CLIENT, secret, "OIDC" if id == "sso" else id.upper())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("id", "url", "email", "verified", "domains", "sign_up", "expected"),
+    [
+        ("google", "https://accounts.google.com", "eve@gmail.com", True, [], "invited", False),
+        ("sso", "https://accounts.google.com", "eve@gmail.com", True, [], "invited", False),
+        ("google", "https://accounts.google.com", "eve@gmail.com", True, [], "open", True),
+        ("google", "https://accounts.google.com", "bob@example.org", True, ["example.org"], "invited", True),
+        ("google", "https://accounts.google.com", "eve@gmail.com", True, ["example.org"], "open", False),
+        ("gitlab", "https://git.example.org", "bob@example.org", False, [], "invited", True),
+        ("microsoft", "https://login.microsoftonline.com/t/v2.0", "bob@x.org", False, ["example.org"], "invited", True),
+        ("github", "https://github.com", "bob@example.org", False, ["example.org"], "open", False),
+    ],
+)
+def test_who_gets_an_account(
+    id: str,
+    url: str,
+    email: str,
+    verified: bool,
+    domains: list[str],
+    sign_up: str,
+    expected: bool,
+    settings: Any,
+    admin_user: Any,
+    rf: Any,
+) -> None:
+    settings.SIGN_IN_SERVICES, settings.OIDC_DOMAINS, settings.SIGN_UP = [service(id, url)], domains, sign_up
+    login = SocialLogin(
+        account=SocialAccount(provider=id), email_addresses=[EmailAddress(email=email, verified=verified)]
+    )
+    assert SingleSignOnAdapter().is_open_for_signup(rf.get("/"), login) is expected
+    login.account.provider = "another"
+    assert not SingleSignOnAdapter().is_open_for_signup(rf.get("/"), login)
+
+
+@pytest.mark.parametrize(
+    ("faulty", "expected"),
+    [
+        (service("sso", "https://sso.example.org", secret=""), "OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_URL"),
+        (service("sso", "sso.example.org"), "addresses begin with https://"),
+        (service("github", "https://github.com", secret=""), "GITHUB_CLIENT_SECRET"),
+        (service("microsoft", ""), "MICROSOFT_TENANT"),
+        (service("microsoft", "https://login.microsoftonline.com/common/v2.0"), "of one organisation"),
+    ],
+)
+def test_a_service_that_is_set_up_in_part_prevents_the_start(faulty: Service, expected: str, settings: Any) -> None:
+    settings.SIGN_IN_SERVICES = [service("sso", "https://sso.example.org")]
     assert not check_settings()
-    settings.OIDC_URL = "sso.example.org"
-    assert ["OIDC_URL must begin" in error.msg for error in check_settings()] == [True]
+    settings.SIGN_IN_SERVICES = [faulty]
+    assert [expected in error.msg for error in check_settings()] == [True]

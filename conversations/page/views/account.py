@@ -12,6 +12,7 @@ from django.contrib.auth.views import LoginView, redirect_to_login
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -82,7 +83,7 @@ class SignIn(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         offered = {
             "is_open": settings.SIGN_UP == "open",
-            "provider": settings.OIDC_NAME if settings.OIDC_URL else "",
+            "services": [(service.name, _sign_in_at(service.id)) for service in settings.SIGN_IN_SERVICES],
             "sends_mail": mail.is_set_up(),
             "passkey_refused": self.request.GET.get("passkey") == "refused",
         }
@@ -148,6 +149,11 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return render(request, "error.html", {"message": _("Your account does not administer this site.")}, status=403)
     return redirect_to_login(request.GET.get("next", ""))
+
+
+def _sign_in_at(service: str) -> str:
+    """Where a sign-in by this service begins."""
+    return reverse("github_login") if service == "github" else reverse("openid_connect_login", args=[service])
 
 
 def has_users() -> bool:
