@@ -10,17 +10,21 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
-from django.db.models import F, Max, Subquery
+from django.db.models import Count, F, Max, OuterRef, Subquery, Sum
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from conversations.errors import Refused
-from conversations.models import ApiKey, Spending, User
+from conversations.models import ApiKey, GroupBudget, Spending, User
 
 OF_PERSON = gettext_noop(
     "Your budget of this month, %(limit)s, is used up. The next one begins on %(day)s (UTC). Who runs this site can "
     "raise it."
+)
+OF_GROUP = gettext_noop(
+    "The budget of this month that the members of %(group)s share, %(limit)s, is used up. The next one begins on "
+    "%(day)s (UTC). Who runs this site can raise it."
 )
 OF_KEY = gettext_noop(
     "The budget of this key for this month, %(limit)s, is used up. The next one begins on %(day)s (UTC). Its owner can "
@@ -40,12 +44,16 @@ class OverBudget(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A month's limits and use: tokens of prompts and answers, and US dollars. A limit is None where there is none."""
+    """A month's limits and use: tokens of prompts and answers, and US dollars. A limit is None where there is none.
+
+    `is_shared_too` is whether a group of the person shares a budget beside it.
+    """
 
     tokens: int | None
     usd: Decimal | None
     used_tokens: int = 0
     used_usd: Decimal = Decimal(0)
+    is_shared_too: bool = False
 
     @property
     def is_limited(self) -> bool:
@@ -106,15 +114,32 @@ def budget_of(owner_id: int) -> Budget:
         Max("groups__budget__monthly_usd"),
         Subquery(month.values("tokens")),
         Subquery(month.values("usd")),
+        Count("groups__budget__shared_tokens") + Count("groups__budget__shared_usd"),
     )
-    own_tokens, own_usd, of_groups_tokens, of_groups_usd, used_tokens, used_usd = columns.first() or (None,) * 6
+    row = columns.first() or (None,) * 7
+    own_tokens, own_usd, of_groups_tokens, of_groups_usd, used_tokens, used_usd, shared = row
     site_tokens, site_usd = settings.MONTHLY_TOKENS_PER_USER or None, settings.MONTHLY_USD_PER_USER
     return Budget(
         _first(own_tokens, of_groups_tokens, site_tokens),
         _first(own_usd, of_groups_usd, Decimal(str(site_usd)) if site_usd else None),
         used_tokens or 0,
         used_usd or Decimal(0),
+        bool(shared),
     )
+
+
+def shared_budgets(owner_id: int) -> dict[str, Budget]:
+    """By name, the budgets that a person shares with all members of a group; what they used is added up. One query."""
+    of_members = Spending.objects.filter(key=None, month=this_month(), user__groups=OuterRef("group")).order_by()
+    shared = GroupBudget.objects.filter(group__user=owner_id).exclude(shared_tokens=None, shared_usd=None)
+    rows = shared.order_by("group__name").values_list(
+        "group__name",
+        "shared_tokens",
+        "shared_usd",
+        Subquery(of_members.values("month").values_list(Sum("tokens"))),
+        Subquery(of_members.values("month").values_list(Sum("usd"))),
+    )
+    return {name: Budget(most, usd, used or 0, used_usd or Decimal(0)) for name, most, usd, used, used_usd in rows}
 
 
 def budget_of_key(key: ApiKey) -> Budget:
@@ -127,16 +152,20 @@ def budget_of_key(key: ApiKey) -> Budget:
 
 
 def require_budget(owner_id: int, key: ApiKey | None = None) -> None:
-    """Raises OverBudget if the person's budget of this month, or the key's, is used up."""
-    _require(budget_of(owner_id), OF_PERSON)
+    """Raises OverBudget if this month's budget of the person, of one of their groups, or of the key is used up."""
+    own = budget_of(owner_id)
+    _require(own, OF_PERSON)
+    if own.is_shared_too:
+        for group, budget in shared_budgets(owner_id).items():
+            _require(budget, OF_GROUP, group=group)
     if key is not None:
         _require(budget_of_key(key), OF_KEY)
 
 
-def _require(budget: Budget, refusal: str) -> None:
+def _require(budget: Budget, refusal: str, **names: str) -> None:
     if limit := budget.reached():
         begins = date_format(next_month(), "DATE_FORMAT")
-        raise OverBudget(_(refusal) % {"limit": limit, "day": begins})
+        raise OverBudget(_(refusal) % {"limit": limit, "day": begins, **names})
 
 
 def _first[Limit: (int, Decimal)](*limits: Limit | None) -> Limit | None:

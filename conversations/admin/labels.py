@@ -79,15 +79,17 @@ def choices_of(model: type[Model], name: str) -> list[tuple[str, str]]:
 def _shown(admins: Admins) -> Iterator[tuple[type[Model], list[str]]]:
     """Each model with the names of the fields that its page, its list and its filters show."""
     yield from LISTED.items()
-    for model, page in admins.items():
+    pages = dict(admins) | {inline.model: inline for page in admins.values() for inline in page.inlines}
+    for model, page in pages.items():
         if model._meta.app_label not in OWN_APPS or model is User:  # whose fields are Django's, and translated there
             continue
         names = flatten_fieldsets(page.fieldsets) if page.fieldsets else flatten(page.fields or [])
         if not names:
             names = [field.name for field in model._meta.fields if field.editable and not field.primary_key]
-        filters = [one[0] if isinstance(one, tuple) else one for one in page.list_filter]
+        filters = [one[0] if isinstance(one, tuple) else one for one in getattr(page, "list_filter", ())]
+        listed = getattr(page, "list_display", ())  # an inline has no list
         hidden = set(page.exclude or ())
-        yield model, [name for name in dict.fromkeys((*names, *page.list_display, *filters)) if name not in hidden]
+        yield model, [name for name in dict.fromkeys((*names, *listed, *filters)) if name not in hidden]
 
 
 def _fields(model: type[Model], names: list[str]) -> Iterator[Field[Any, Any]]:

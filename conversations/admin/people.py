@@ -89,10 +89,17 @@ for made_by_a_library in (Group, Authenticator, EmailAddress, UserSession, Socia
 
 
 class GroupBudgetInline(admin.StackedInline):
-    """The budget of each member. A person's own budget takes its place; of several groups, the largest holds."""
+    """The budget of each member, and the shared one, which holds beside it.
+
+    A person's own budget takes the place of the first; of several groups, the largest of these holds.
+    """
 
     model = GroupBudget
-    verbose_name = verbose_name_plural = gettext_lazy("Monthly budget of each member")
+    verbose_name = verbose_name_plural = gettext_lazy("Monthly budget")
+    fieldsets = (
+        (gettext_lazy("Of each member"), {"fields": BUDGET}),
+        (gettext_lazy("Of all members together"), {"fields": ("shared_tokens", "shared_usd")}),
+    )
 
 
 @admin.register(Group)

@@ -42,13 +42,16 @@ def read_usage(request: Request, since: Since = None, until: Until = None, by: B
         items = [_tally(tally) | {"day": day.isoformat(), "model": None} for day, tally in account.by_day(days)]
     else:
         items = [_tally(tally) | {"day": None, "model": model} for model, tally in account.by_model]
+    own = spending.budget_of(request.auth.pk)
+    shared = spending.shared_budgets(request.auth.pk) if own.is_shared_too else {}
     return {
         "since": days.first.isoformat(),
         "until": days.last.isoformat(),
         "by": by,
         "items": items,
         "total": _total(account),
-        "budget": _budget(spending.budget_of(request.auth.pk)),
+        "budget": _budget(own),
+        "shared_budgets": [_budget(budget) | {"group": group} for group, budget in shared.items()],
         "storage": ledger.storage(request.auth),
     }
 

@@ -25,9 +25,20 @@ class MonthlyBudget(models.Model):
 
 
 class GroupBudget(MonthlyBudget):
-    """The budget of each member of a group."""
+    """The budget of each member of a group, and the one that all its members share."""
 
     group = models.OneToOneField("auth.Group", on_delete=models.CASCADE, related_name="budget")
+    shared_tokens = models.PositiveBigIntegerField(
+        "Tokens a month, shared", null=True, blank=True, help_text="Of all members together. Empty: no limit here."
+    )
+    shared_usd = models.DecimalField(
+        "US dollars a month, shared",
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="Of all members together. Empty: no limit here.",
+    )
 
     def __str__(self) -> str:
         return str(self.group)

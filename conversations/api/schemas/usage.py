@@ -56,6 +56,12 @@ class Budget(BaseModel):
     used_usd: Money = about("Those spent so far, as far as prices are known.", "0.528319")
 
 
+class SharedBudget(Budget):
+    """A budget that all members of a group use up together; a request beyond it is refused like one beyond your own."""
+
+    group: str = about("The group's name.", "Research")
+
+
 class UsageReport(BaseModel):
     since: date = about("The first day.", "2026-10-24")
     until: date = about("The last day, which is counted too.", "2026-11-22")
@@ -63,4 +69,5 @@ class UsageReport(BaseModel):
     items: list[Row] = about("Every day, the first one first; or every model that was asked, the dearest first.")
     total: Total = about("All of them.")
     budget: Budget = about("Your budget of this month.")
+    shared_budgets: list[SharedBudget] = about("Those that you share with all members of a group.")
     storage: Storage = about("What there is, whenever it was made.")

@@ -30,6 +30,16 @@ LATEST_CALLS = 50
 PERIODS = {"30": gettext_lazy("Last 30 days"), "month": gettext_lazy("This month")}
 
 
+def _budgets(person_id: int) -> list[tuple[str, spending.Budget]]:
+    """The budgets that limit a person this month, with their headings: their own, and those that groups share."""
+    own = spending.budget_of(person_id)
+    shared = spending.shared_budgets(person_id) if own.is_shared_too else {}
+    headed = [
+        (_("Budget of this month, all members of %(group)s") % {"group": name}, one) for name, one in shared.items()
+    ]
+    return [(_("Budget of this month"), own), *headed] if own.is_limited else headed
+
+
 @member
 @require_GET
 def usage(request: Request) -> HttpResponse:
@@ -49,7 +59,7 @@ def usage(request: Request) -> HttpResponse:
         "by_source": account.by_source,
         "by_day": [(day.isoformat(), tally) for day, tally in reversed(account.by_day(days)) if tally.requests],
         "calls": person.latest_calls(request.user, days, most=LATEST_CALLS),
-        "budget": spending.budget_of(cast(User, request.user).pk),
+        "budgets": _budgets(cast(User, request.user).pk),
         "budget_begins": spending.next_month(),
         "storage": ledger.storage(request.user),
     }

@@ -139,7 +139,7 @@ def people(user: User, conversation: Conversation) -> None:
     SocialAccount.objects.create(user=user, provider="sso", uid="1", last_login=START, date_joined=START)
     Authenticator.objects.create(user=user, type="totp", data={"secret": encrypt("s")}, created_at=START)
     ModelProfile.objects.get().groups.add(group)
-    GroupBudget.objects.create(group=group, monthly_tokens=5_000_000_000, monthly_usd="2500.00")
+    GroupBudget.objects.create(group=group, monthly_tokens=5_000_000_000, shared_usd="2500.00")
     Spending.objects.create(user=user, key=key, month="2026-11-01", tokens=9, usd="0.000001")
     Invitation.objects.create(note="Bob", digest="d", made_by=user)
     HeldResponse.objects.create(id=uuid4(), owner=user, before=[], input="[]", output="[]")

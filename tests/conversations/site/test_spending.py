@@ -192,3 +192,31 @@ def test_the_usage_page_shows_the_budget_and_the_settings_those_of_keys(pages: P
     refused = pages.post("key_budget", key.pk, monthly_tokens="many", monthly_usd="")
     assert refused.status_code == 400 and 'value="many"' in refused.content.decode()
     assert pages.post("key_budget", key.pk + 99, monthly_tokens="1").status_code == 404
+
+
+def test_a_group_shares_a_budget_of_all_its_members(user: User, django_assert_num_queries: Any) -> None:
+    other, outsider = (User.objects.create_user(name) for name in ("other", "outsider"))
+    group, without = Group.objects.create(name="Research"), Group.objects.create(name="Sales")
+    GroupBudget.objects.create(group=group, shared_tokens=100)
+    GroupBudget.objects.create(group=without, monthly_tokens=1_000)
+    for member in (user, other):
+        member.groups.add(group, without)
+    spending.count(user.pk, 40, Decimal(1))
+    spending.count(outsider.pk, 500, Decimal(5))
+    key = ApiKey.make(other, "one")[0]
+    spending.count(other.pk, 59, Decimal(2), key_id=key.pk)
+    assert spending.shared_budgets(user.pk) == {"Research": Budget(100, None, 99, Decimal(3))}
+    assert spending.shared_budgets(outsider.pk) == {}
+    with django_assert_num_queries(2):
+        require_budget(user.pk)
+    spending.count(other.pk, 1, None)
+    for member in (user, other):
+        with pytest.raises(OverBudget, match="that the members of Research share, 100 tokens, is used up"):
+            require_budget(member.pk)
+    with django_assert_num_queries(1):
+        require_budget(outsider.pk)
+    GroupBudget.objects.filter(group=group).update(shared_tokens=None, shared_usd=Decimal("3.00"))
+    with pytest.raises(OverBudget, match=r"share, \$3\.00, is used up"):
+        require_budget(user.pk)
+    other.groups.remove(group)
+    require_budget(user.pk)
