@@ -241,7 +241,10 @@ MAILERS = read("EMAIL_URL", {}, mailers, "an address such as smtps://name:passwo
 EMAIL_FROM = read("EMAIL_FROM", f"chatsite@{ALLOWED_HOSTS[0]}" if ALLOWED_HOSTS else "")
 if MAILERS and any("*" in host for host in ALLOWED_HOSTS):
     raise ImproperlyConfigured("ALLOWED_HOSTS must name the site where EMAIL_URL is set, without *: mails link to it.")
-SILENCED_SYSTEM_CHECKS = ["mail.W001"]  # a site without a mail server is a usual one
+SILENCED_SYSTEM_CHECKS = [
+    "mail.W001",  # a site without a mail server is a usual one
+    *("security.W005", "security.W021"),  # whether other hosts of the domain speak TLS is not the site's to promise
+]
 PASSWORD_RESET_TIMEOUT = 3_600
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
@@ -277,6 +280,9 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 # Trusted only if BEHIND_TLS names a proxy, which must always set this header itself.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SECURE_SSL_REDIRECT = BEHIND_TLS
+SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$", "^metrics$"]  # for programs beside the site, which ask it directly
+SECURE_HSTS_SECONDS = read("HSTS_SECONDS", 2_592_000, int, "a number of seconds") if BEHIND_TLS else 0
 SESSION_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 # docs/limits.md lists these limits and the effect of each.
