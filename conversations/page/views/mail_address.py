@@ -24,13 +24,13 @@ from conversations.page.views.guard import Request, member
 from conversations.runtime import audit
 
 
+def _address_field(*, required: bool) -> forms.EmailField:
+    widget = forms.EmailInput(attrs={"autocomplete": "email"})
+    return forms.EmailField(label=gettext_lazy("E-mail address"), max_length=254, required=required, widget=widget)
+
+
 class AddressForm(forms.Form):
-    email = forms.EmailField(
-        label=gettext_lazy("E-mail address"),
-        max_length=254,
-        required=False,
-        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-    )
+    email = _address_field(required=False)
 
 
 @never_cache
@@ -77,6 +77,8 @@ def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponse:
 
 
 class ForgottenForm(PasswordResetForm):
+    email = _address_field(required=True)
+
     def send_mail(
         self, subject_template_name: str, email_template_name: str, context: Any, *_more: Any, **_also: Any
     ) -> None:
