@@ -310,6 +310,8 @@ ANTHROPIC_BASE_URL = read("ANTHROPIC_BASE_URL")
 ANTHROPIC_MODEL = read("ANTHROPIC_MODEL")
 ANTHROPIC_FAST_MODEL = read("ANTHROPIC_FAST_MODEL")
 ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
+# Where spans of OpenTelemetry are sent; its exporter reads this and its other variables itself.
+OTEL_EXPORTER_OTLP_ENDPOINT = read("OTEL_EXPORTER_OTLP_ENDPOINT", read("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
 MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of seconds")
 # The options that a gateway call may have beyond those that always pass, which image URLs it may contain, and whether
 # passages of what was compacted of its history are quoted for its latest question.

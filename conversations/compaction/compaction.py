@@ -40,6 +40,7 @@ from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.errors import TooMany
 from conversations.instructions import ledger_entries
+from conversations.llm import tracing
 from conversations.memory.facts_kept import look_for_facts
 from conversations.models import Conversation
 from conversations.models.model_profile import DEFAULT_WINDOW
@@ -103,7 +104,8 @@ async def run(compaction_id: UUID) -> None:
     try:
         progress = Progress(row)
         async with renewed(row, news=progress.news):
-            await _compact(row, progress)
+            with tracing.compaction(row.trigger):
+                await _compact(row, progress)
     except BaseException as fault:
         if not await asyncio.shield(_handed_back(row, fault)) and row.is_active:
             await asyncio.shield(_end(row, *_ending(fault)))

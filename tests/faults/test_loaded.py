@@ -30,7 +30,7 @@ UNUSED = {
         "PIL",
         "pygments",
     ),
-    *("celery", "kombu", "redis", "psycopg", "structlog", "rest_framework", "drf_spectacular"),
+    *("celery", "kombu", "redis", "psycopg", "opentelemetry.sdk", "structlog", "rest_framework", "drf_spectacular"),
     *("daphne.server", "twisted", "autobahn", "OpenSSL", "cffi", "pycparser"),
 }
 

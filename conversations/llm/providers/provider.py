@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from compression.core.error_codes import ErrorCode
-from conversations.llm import canary
+from conversations.llm import canary, tracing
 from conversations.llm.clients import Library, client_for
 from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
 from conversations.llm.port import Delta, OnWritten, Reply
@@ -205,7 +205,17 @@ class Provider(ABC):
             raise error
         await self._sleep(seconds)
 
-    async def _ask(
+    def _ask(
+        self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts, effort: str
+    ) -> AsyncGenerator[Delta]:
+        deltas = self._deltas(prompt, body, max_tokens, budget, effort)
+        if not tracing.is_on():
+            return deltas
+        endpoint = self._endpoint
+        named = {"provider": endpoint.library, "model": endpoint.model, "host": endpoint.host}
+        return tracing.traced(deltas, **named, most=max_tokens)
+
+    async def _deltas(
         self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts, effort: str
     ) -> AsyncGenerator[Delta]:
         """The deltas of one attempt: pieces of thoughts and of text, then the last delta."""
