@@ -238,7 +238,7 @@ MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1
 # The server that sends mails about accounts, and their sender.
 MAILERS = read("EMAIL_URL", {}, mailers, "an address such as smtps://name:password@smtp.example.org")
-EMAIL_FROM = read("EMAIL_FROM", f"chatsite@{ALLOWED_HOSTS[0]}" if ALLOWED_HOSTS else "")
+EMAIL_FROM = read("EMAIL_FROM", f"chatsite@{ALLOWED_HOSTS[0].lstrip('.')}" if ALLOWED_HOSTS else "")
 if MAILERS and any("*" in host for host in ALLOWED_HOSTS):
     raise ImproperlyConfigured("ALLOWED_HOSTS must name the site where EMAIL_URL is set, without *: mails link to it.")
 SILENCED_SYSTEM_CHECKS = [

@@ -115,7 +115,7 @@ def require_guesses(address: str, *, digest: str = "") -> None:
     A recently valid key, known by its `digest`, passes all the same: a person who guesses keys behind a proxy must not
     lock out the owners of valid keys behind the same proxy.
     """
-    if (cache.get(_minute(f"guesses:{_source(address)}")) or 0) < GUESSES_A_MINUTE:
+    if (cache.get(_period(f"guesses:{_source(address)}")) or 0) < GUESSES_A_MINUTE:
         return
     if digest not in _right:
         raise _too_many("Too many wrong keys came from this address.")
@@ -123,7 +123,7 @@ def require_guesses(address: str, *, digest: str = "") -> None:
 
 def require_sign_ins(address: str) -> None:
     """Raises TooMany if this address has failed to sign in too often; called before a password is hashed."""
-    if (cache.get(_minute(f"sign-ins:{_source(address)}")) or 0) >= SIGN_INS_A_MINUTE:
+    if (cache.get(_period(f"sign-ins:{_source(address)}")) or 0) >= SIGN_INS_A_MINUTE:
         raise _too_many("Too many attempts to sign in came from this address.")
 
 
@@ -150,7 +150,7 @@ def one_more_mail(address: str) -> bool:
 
 def _count(name: str, *, within: int = MINUTE) -> int:
     """Count one more in this minute, or another span of seconds; returns the count, 0 if the cache is unreachable."""
-    key = _minute(name, within)
+    key = _period(name, within)
     try:
         return cache.incr(key) or 0
     except ValueError:
@@ -158,7 +158,7 @@ def _count(name: str, *, within: int = MINUTE) -> int:
         return 1
 
 
-def _minute(name: str, within: int = MINUTE) -> str:
+def _period(name: str, within: int = MINUTE) -> str:
     return f"throttle:{name}:{int(time()) // within}"
 
 

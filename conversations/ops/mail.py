@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from smtplib import SMTPException
 from threading import Thread
 
 from django.conf import settings
@@ -53,6 +52,6 @@ def change_of(token: str) -> tuple[User, str] | None:
 def _deliver(message: EmailMessage) -> None:
     try:
         message.send()
-    except (OSError, SMTPException) as fault:
+    except Exception as fault:  # a server refuses in many ways, and nobody waits for the answer
         code = getattr(fault, "smtp_code", "")
         logger.error("mail.failed: %s %s; check EMAIL_URL and EMAIL_FROM", type(fault).__name__, code)
