@@ -1,12 +1,12 @@
 // Keeps the list of chats as it is: a spinner where a reply is written, a dot where one is new. Counts new replies in the title,
-// and notifies of them where the person allows it. Listens to activity, visibilitychange, pagehide, change, htmx:load and
-// wsAfterMessage.
+// and notifies of them where the person allows it. Asks often while something happens, then ever more rarely.
+// Listens to activity, visibilitychange, pointerdown, pagehide, change, htmx:load and wsAfterMessage.
 import { find, gettext, readStored, store, thread } from "./page.js";
 
-const EVERY_MS = 5000, HIDDEN_EVERY_MS = 20000, FIRST_MS = 1200, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
+const EVERY_MS = 5000, SLOWEST_MS = 20000, FIRST_MS = 1200, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
 const list = find("#conversations");
 const chat = () => (thread && document.visibilityState === "visible" ? location.pathname.split("/")[2] : "");
-let stamp = list?.dataset.stamp, states = {}, timer = 0, dueAt = 0, askedAt = 0;
+let stamp = list?.dataset.stamp, states = {}, timer = 0, dueAt = 0, askedAt = 0, every = EVERY_MS;
 
 // The list stays as it is while a menu of it is open, where the focus is in it, and while more than its first part is shown.
 const isBusy = () => find(":popover-open", list) || list.contains(document.activeElement) || find("#found > *") || find(".side.selecting");
@@ -17,12 +17,15 @@ const plan = (at) => {
 };
 const ask = () => {
   askedAt = Date.now();
-  plan(askedAt + (document.visibilityState === "visible" ? EVERY_MS : HIDDEN_EVERY_MS));
+  if (find(".spinner", list)) every = EVERY_MS;
+  plan(askedAt + (document.visibilityState === "visible" ? every : SLOWEST_MS));
+  every = Math.min(1.5 * every, SLOWEST_MS);
   if (isBusy() || list.querySelectorAll(".entry").length > 61) return;
   htmx.ajax("POST", list.dataset.activity, { source: list, target: list, swap: "innerHTML", values: { stamp, at: chat() } });
 };
 // News of a reply come many times a second: they bring the next question forward, never close to the last one.
 const soon = () => {
+  every = EVERY_MS;
   const at = Math.max(Date.now() + AFTER_NEWS_MS, askedAt + LEAST_MS);
   if (at < dueAt) plan(at);
 };
@@ -44,10 +47,12 @@ if (stamp) {
       if (state === "unread" && states[id]?.[0] === "writing") notify(id, name);
     }
     ({ stamp, states } = detail);
+    every = EVERY_MS;
     count(Object.values(states).filter(([state]) => state === "unread").length);
   });
   document.addEventListener("htmx:wsAfterMessage", soon);
   document.addEventListener("visibilitychange", soon);
+  document.addEventListener("pointerdown", soon);
   // Whoever leaves a chat has seen the replies in it; the next page asks soon, as this may arrive after its list is made.
   addEventListener("pagehide", () => {
     const at = chat();

@@ -104,3 +104,24 @@ def test_a_notification_comes_where_it_was_asked_for(alice: Person, llm: LlmServ
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     wait_until(lambda: page.evaluate("notes.length") == 1, what="the notification", seconds=40)
     assert page.evaluate("notes[0]") == ["New reply", "Write while I am away"]
+
+
+def test_a_page_on_which_nothing_happens_asks_ever_more_rarely(alice: Person) -> None:
+    page = alice.page
+    alice.begins()
+    page.clock.install()
+    page.reload()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/activity") else None)
+
+    def pass_by(seconds: int) -> int:
+        """Let so many seconds of the page's clock pass; returns how often it asked in them."""
+        del asked[:]
+        for _ in range(seconds):
+            page.clock.run_for(1_000)
+            page.wait_for_timeout(30)  # for answers, which take real time
+        return len(asked)
+
+    assert 4 <= pass_by(90) <= 8
+    page.locator("h1").first.click()
+    assert pass_by(10) >= 2
