@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 MICROSOFT = "https://login.microsoftonline.com"
+ALL_TENANTS = frozenset({"common", "consumers", "organizations"})
 PUBLIC_HOSTS = frozenset({"accounts.google.com", "github.com", "gitlab.com"})
 """Hosts at which everybody may have an account: to be signed in there says nothing about who belongs to this site."""
 
@@ -24,6 +25,11 @@ class Service(NamedTuple):
     @property
     def is_public(self) -> bool:
         return urlsplit(self.url).hostname in PUBLIC_HOSTS
+
+    @property
+    def is_of_all_tenants(self) -> bool:
+        """Whether it is Microsoft's service for the people of every organisation."""
+        return self.url.startswith(f"{MICROSOFT}/") and urlsplit(self.url).path.split("/")[1] in ALL_TENANTS
 
 
 def named(read: Callable[..., Any]) -> Iterator[Service]:

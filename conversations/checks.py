@@ -13,7 +13,6 @@ from django.core.checks import CheckMessage, Error, register
 SHORTEST_KEY = 32
 SHORTEST_TOKEN = 16
 LOG_FORMATS = ("line", "json")
-EVERYBODYS_TENANTS = {"common", "consumers", "organizations"}
 SIGN_UPS = ("invited", "open")
 IMAGE_URLS = ("never", "provider", "public")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
@@ -66,8 +65,8 @@ def _faults() -> Iterator[str]:
         if not (_is_address(service.url) and service.client_id and service.secret):
             names = f"{service.prefix}_CLIENT_ID, {service.prefix}_CLIENT_SECRET and {address}"
             yield f"Sign-in by {service.name} needs {names}; addresses begin with https:// or http://."
-        if set(service.url.split("/")) & EVERYBODYS_TENANTS:
-            yield "MICROSOFT_TENANT must be the id or the domain of one organisation."
+        if service.is_of_all_tenants:
+            yield f"{address} must name the tenant of one organisation, by its id or its domain."
     if settings.TRUSTED_USER_HEADER and not _trusts_few():
         yield "TRUSTED_USER_HEADER needs FORWARDED_ALLOW_IPS with the addresses of the proxy alone, not *."
     if settings.SIGN_UP not in SIGN_UPS:

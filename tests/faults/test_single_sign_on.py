@@ -205,11 +205,15 @@ def test_who_gets_an_account(
         (service("sso", "sso.example.org"), "addresses begin with https://"),
         (service("github", "https://github.com", secret=""), "GITHUB_CLIENT_SECRET"),
         (service("microsoft", ""), "MICROSOFT_TENANT"),
-        (service("microsoft", "https://login.microsoftonline.com/common/v2.0"), "of one organisation"),
+        (
+            service("microsoft", "https://login.microsoftonline.com/common/v2.0"),
+            "MICROSOFT_TENANT must name the tenant",
+        ),
+        (service("sso", "https://login.microsoftonline.com/organizations/v2.0"), "OIDC_URL must name the tenant"),
     ],
 )
 def test_a_service_that_is_set_up_in_part_prevents_the_start(faulty: Service, expected: str, settings: Any) -> None:
-    settings.SIGN_IN_SERVICES = [service("sso", "https://sso.example.org")]
+    settings.SIGN_IN_SERVICES = [service("sso", "https://sso.example.org/realms/common")]
     assert not check_settings()
     settings.SIGN_IN_SERVICES = [faulty]
     assert [expected in error.msg for error in check_settings()] == [True]
