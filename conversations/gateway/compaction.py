@@ -76,12 +76,15 @@ async def compact_history(
     """Store the history's lines after `state`, compact them if that is due, and return the state that then holds.
 
     `overflowed`: the provider refused the last request as too long. Call it under `alone`; the caller checks whether
-    the request fits then. Raises Superseded if `state` no longer holds, or the stored lines are gone.
+    the request fits then, by the token correction that is noted in `profile`. Raises Superseded if `state` no longer
+    holds, or the stored lines are gone.
     """
     try:
         conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
         with contextlib.suppress(TooLarge, NotConfigured):
-            await trigger.ensure_room(conversation_id, overflowed=overflowed)
+            loaded = await trigger.ensure_room(conversation_id, overflowed=overflowed)
+            # The caller measures the request as it was fitted: another answer may have corrected the count meanwhile.
+            profile.token_correction = loaded.head.correction or profile.token_correction
         found = await sync_to_async(checkpoints.present)(conversation_id, history)
     except (ObjectDoesNotExist, NotFound, Conflict) as gone:
         raise Superseded from gone

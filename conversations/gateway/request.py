@@ -48,7 +48,6 @@ class GatewayRequest:
     body: dict[str, Any]
     profile: ModelProfile
     history: History
-    window: Window
     policy: Policy
     protocol: Protocol = CHAT
     own: dict[str, Any] = field(default_factory=dict)
@@ -56,6 +55,15 @@ class GatewayRequest:
     """The caller's options that are not forwarded."""
     project: Project | None = None
     """The project that the call belongs to."""
+
+    @property
+    def window(self) -> Window:
+        """The profile's window with the room that the caller wants for the reply, up to MAX_REPLY_SHARE of it."""
+        window = self.profile.usable_window
+        if not self.protocol.reserves_limit:
+            return window
+        wanted = next((self.body[name] for name in LIMITS if type(self.body.get(name)) is int), 0)
+        return replace(window, reserve=max(window.reserve, min(wanted, int(MAX_REPLY_SHARE * window.size))))
 
     @property
     def is_stream(self) -> bool:
@@ -137,8 +145,7 @@ def parse_request(
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
-    window = _window(profile, forwarded) if protocol.reserves_limit else profile.usable_window
-    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, own, dropped, project)
+    return GatewayRequest(given, forwarded, profile, history, conf.policy(), protocol, own, dropped, project)
 
 
 def models(person_id: int) -> list[ModelProfile]:
@@ -172,10 +179,3 @@ def named_by(entries: Sequence[str], name: str) -> list[str]:
     """The models that settings such as `claude-*=local` name for a name, in their order."""
     pairs = (entry.partition("=") for entry in entries)
     return [model.strip() for pattern, _, model in pairs if fnmatchcase(name, pattern.strip())]
-
-
-def _window(profile: ModelProfile, body: dict[str, Any]) -> Window:
-    """The window with the room that the caller wants for the reply, up to MAX_REPLY_SHARE of it."""
-    window = profile.usable_window
-    wanted = next((body[name] for name in LIMITS if type(body.get(name)) is int), 0)
-    return replace(window, reserve=max(window.reserve, min(wanted, int(MAX_REPLY_SHARE * window.size))))

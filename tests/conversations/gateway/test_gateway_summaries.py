@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,10 +13,13 @@ from django.test.utils import CaptureQueriesContext
 from compression.models import Checkpoint, KeptSummary
 from conversations.compaction import compaction
 from conversations.gateway import checkpoints, summaries
+from conversations.gateway.call_log import Call
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import compact_history
 from conversations.gateway.history import History, parse_history
-from conversations.models import Conversation, Message, ModelProfile, User
+from conversations.gateway.request import parse_request
+from conversations.gateway.room import with_room
+from conversations.models import ApiKey, Conversation, Message, ModelProfile, User
 from conversations.turns import conversations, forks
 from tests.conversations.chat import Chat, fill
 from tests.conversations.plans import plans
@@ -143,3 +147,22 @@ def test_the_lookup_goes_by_the_digests_index(user: User) -> None:
         assert list(summaries.covering(user.pk, ["a", "b", "c"])) == []
     (plan,) = plans(ran)
     assert "checkpoint_by_digest" in plan
+
+
+@pytest.mark.parametrize("factors", [(1.05, 1.0), (1.0, 1.05)])
+async def test_a_request_is_measured_as_it_was_fitted(conversation: Any, factors: tuple[float, float]) -> None:
+    """An earlier call's answer may correct the token count after a call was read, and before its history is fitted."""
+    before, after = factors
+    await ModelProfile.objects.aupdate(token_correction=before)
+    call = {"id": "a", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Read the file."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "word " * 40_000},
+    ]
+    owner = await User.objects.aget(username="alice")
+    asked = await sync_to_async(parse_request)(json.dumps({"messages": messages}), owner_id=owner.pk)
+    await ModelProfile.objects.aupdate(token_correction=after)
+    state = await with_room(asked, None, Call(ApiKey(user=owner)))
+    assert 0.97 < asked.usage(state).total / asked.window.budget <= 1
+    assert "left out here" in asked.forwarded(state)["messages"][-1]["content"]
