@@ -298,7 +298,7 @@ def test_a_caller_that_leaves_while_its_history_is_folded_finds_it_folded(caller
     messages = caller.history(LONG)
     with pytest.raises(openai.APITimeoutError):
         caller.ask(messages, timeout=0.5)
-    assert caller.summaries == 1, "it left before the summary was asked for"
+    assert caller.summaries, "it left before the summary was asked for"
     caller.served.llm.summary_takes(seconds=0)
     assert caller.call(count=2)["status"] == 499
     wait_until(lambda: not caller.rows("SELECT * FROM conversations_folding"), what="the end of the folding")
