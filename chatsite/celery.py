@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
@@ -27,12 +29,16 @@ from celery.signals import (
 )
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, connections
 
 from chatsite.healthcheck import touch
 from chatsite.single_server import CannotStart
-from chatsite.startup_checks import give_up, require_migrated, require_settings
+from chatsite.startup_checks import give_up, require_known_schema, require_migrated, require_settings
 
 logger = logging.getLogger(__name__)
+
+SCHEMA_SECONDS = 10
+"""A worker looks this often whether a newer version has migrated the database."""
 
 try:
     BROKER = settings.CELERY_BROKER_URL
@@ -78,6 +84,7 @@ class Loop:
         threading.Thread(target=self.loop.run_forever, name="loop", daemon=True).start()
         self.process = asyncio.run_coroutine_threadsafe(self._begun(Process), self.loop).result()
         self.stopping: Any = None
+        self.schema_checked_at = monotonic()
 
     async def _begun(self, process: Any) -> Any:
         return process(self.loop, hears=False)
@@ -87,6 +94,9 @@ class Loop:
 
         touch(settings.ALIVE_FILE)
         self.loop.run_in_executor(None, worker_is_here)
+        if monotonic() - self.schema_checked_at > SCHEMA_SECONDS and self.stopping is None:
+            self.schema_checked_at = monotonic()
+            self.loop.run_in_executor(None, _stop_if_outdated)
 
     def stop(self) -> None:
         """Begin to stop the tasks, while Celery disconnects from its broker."""
@@ -113,10 +123,21 @@ def _begin(**_: Any) -> None:
     _require(require_migrated, _begin_work)
 
 
+def _stop_if_outdated() -> None:
+    """Stop this worker, as SIGTERM does, if a newer version has migrated the database: other columns hold its work."""
+    try:
+        require_known_schema()
+    except CannotStart as error:
+        logger.warning("the worker stops: %s", error)
+        os.kill(os.getpid(), signal.SIGTERM)
+    except DatabaseError:
+        logger.warning("the database could not be asked for its migrations", exc_info=True)
+    finally:
+        connections.close_all()
+
+
 def _begin_work() -> None:
     global _loop
-    from django.db import connections
-
     from conversations.ops import maintenance
     from conversations.runtime import queue as work_queue
 

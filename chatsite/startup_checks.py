@@ -46,14 +46,19 @@ def later_migrations() -> list[str]:
     return [f"{app}.{name}" for app, name in sorted(unknown)]
 
 
-def require_migrated() -> None:
-    """Raise CannotStart if the database cannot be used, lacks migrations, or has those of a newer version."""
-    require_database()
+def require_known_schema() -> None:
+    """Raise CannotStart if a newer version has migrated the database."""
     if later := later_migrations():
         raise CannotStart(
             f"The database of DATABASE_URL is of a newer version of chatsite, which applied {later[-1]}. "
             "Start that version, or restore a backup from before the upgrade."
         )
+
+
+def require_migrated() -> None:
+    """Raise CannotStart if the database cannot be used, lacks migrations, or has those of a newer version."""
+    require_database()
+    require_known_schema()
     if not is_migrated():
         raise CannotStart("The database of DATABASE_URL is not up to date: run `python manage.py migrate` first.")
 

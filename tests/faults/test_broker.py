@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from psycopg import connect
 from redis import Redis as Broker
 
 from tests.cluster import Cluster
@@ -163,6 +164,25 @@ def test_a_worker_looks_for_what_waits_as_soon_as_it_is_there(shop: Shop) -> Non
         time.sleep(LEASE_SECONDS)
         _begins_worker(shop, "worker0")
         _begins_anew(shop)
+
+
+def test_a_worker_stops_once_a_newer_version_has_migrated_the_database(shop: Shop) -> None:
+    """What it has begun is handed back; until the newer version runs, what is asked for waits."""
+    later = "('conversations', '9999_later', now())"
+    _asks_in_vain(shop, "which version")
+    with connect(shop.cluster.environment["DATABASE_URL"], autocommit=True) as database:
+        database.execute(f"INSERT INTO django_migrations (app, name, applied) VALUES {later}")
+        try:
+            wait_until(
+                lambda: shop.cluster.processes["worker0"].poll() is not None, what="the worker's end", seconds=60
+            )
+            assert "the worker stops: The database of DATABASE_URL is of a newer version" in shop.cluster.log("worker0")
+            assert shop.last()["status"] == "streaming"
+        finally:
+            database.execute("DELETE FROM django_migrations WHERE name = '9999_later'")
+    shop.cluster.kill("worker0")
+    _begins_worker(shop, "worker0")
+    _begins_anew(shop)
 
 
 @contextmanager
