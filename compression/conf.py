@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 from compression.core.plan.policy import PRESETS, STRATEGIES, Policy
+from compression.defaults import setting
 from compression.models import PromptTemplate
 from compression.policy_fields import FIELDS
 
@@ -29,8 +29,8 @@ def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") ->
     `overrides` may name the `preset` of another flow.
     """
     own = {name: value for name, value in (overrides or {}).items() if not name.startswith(EXECUTOR_PREFIX)}
-    site = {field.name: getattr(settings, field.setting) for field in FIELDS if field.setting}
-    settled = Policy(min_retention=settings.COMPRESSION_MIN_RETENTION, **site)
+    site = {field.name: setting(field.setting) for field in FIELDS if field.setting}
+    settled = Policy(min_retention=setting("COMPRESSION_MIN_RETENTION"), **site)
     return replace(settled, **PRESETS[own.pop("preset", flow)] | own)
 
 
@@ -78,14 +78,14 @@ RANGES = {
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Check the values of the settings; an error names its setting and prevents the start."""
     errors: list[CheckMessage] = [
-        Error(f"{name} must be from {low} to {high}, not {getattr(settings, name)}.", id="compression.E001")
+        Error(f"{name} must be from {low} to {high}, not {setting(name)}.", id="compression.E001")
         for name, (low, high) in RANGES.items()
-        if getattr(settings, name) is not None and not low <= getattr(settings, name) <= high
+        if setting(name) is not None and not low <= setting(name) <= high
     ]
-    if settings.COMPRESSION_SUMMARY_ROLE not in SUMMARY_ROLES:
+    if setting("COMPRESSION_SUMMARY_ROLE") not in SUMMARY_ROLES:
         errors.append(
             Error(f"COMPRESSION_SUMMARY_ROLE must be one of {', '.join(SUMMARY_ROLES)}.", id="compression.E002")
         )
-    if settings.COMPRESSION_STRATEGY not in STRATEGIES:
+    if setting("COMPRESSION_STRATEGY") not in STRATEGIES:
         errors.append(Error(f"COMPRESSION_STRATEGY must be one of {', '.join(STRATEGIES)}.", id="compression.E003"))
     return errors

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.utils import timezone
+
+from compression.defaults import setting
 
 BEATS = 4
 """Renewals per lease duration, so that a lease survives some that fail or come late."""
@@ -13,9 +14,9 @@ BEATS = 4
 
 def expiry() -> datetime:
     """The end of a lease that is taken or renewed now."""
-    return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+    return timezone.now() + timedelta(seconds=setting("LEASE_SECONDS"))
 
 
 def beat_seconds() -> float:
     """Seconds between two renewals of a lease."""
-    return float(settings.LEASE_SECONDS) / BEATS
+    return float(setting("LEASE_SECONDS")) / BEATS

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from compression.defaults import conversation_model
 from compression.ids import uuid7
 
 
@@ -65,7 +66,7 @@ class Compaction(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
-        "conversations.Conversation", on_delete=models.CASCADE, related_name="compactions", db_index=False
+        conversation_model(), on_delete=models.CASCADE, related_name="compactions", db_index=False
     )
     flow = models.CharField(max_length=16, choices=Flow, default=Flow.CHAT)
     trigger = models.CharField(max_length=16, choices=Trigger)
@@ -179,7 +180,7 @@ class Checkpoint(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
-        "conversations.Conversation", on_delete=models.CASCADE, related_name="checkpoints", db_index=False
+        conversation_model(), on_delete=models.CASCADE, related_name="checkpoints", db_index=False
     )
     compaction = models.ForeignKey(Compaction, on_delete=models.CASCADE, related_name="checkpoints")
     number = models.PositiveIntegerField()
@@ -229,7 +230,7 @@ class Snapshot(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
-        "conversations.Conversation", on_delete=models.CASCADE, related_name="snapshots", db_index=False
+        conversation_model(), on_delete=models.CASCADE, related_name="snapshots", db_index=False
     )
     compaction = models.ForeignKey(
         Compaction, on_delete=models.CASCADE, null=True, blank=True, related_name="snapshots"
@@ -275,9 +276,7 @@ class KeptSummary(models.Model):
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
-    conversation = models.ForeignKey(
-        "conversations.Conversation", on_delete=models.CASCADE, null=True, related_name="+"
-    )
+    conversation = models.ForeignKey(conversation_model(), on_delete=models.CASCADE, null=True, related_name="+")
     key = models.CharField(max_length=64)
     text = models.TextField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -5,13 +5,15 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
+from compression.defaults import after, conversation_model
+
 
 class Migration(migrations.Migration):
 
     initial = True
 
     dependencies = [
-        ('conversations', '0002_compression'),
+        after('0002_compression'),
     ]
 
     operations = [
@@ -49,7 +51,7 @@ class Migration(migrations.Migration):
                 ('lease_expires_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('finished_at', models.DateTimeField(editable=False, null=True)),
-                ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='compactions', to='conversations.conversation')),
+                ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='compactions', to=conversation_model())),
             ],
             options={
                 'ordering': ['-created_at', '-id'],
@@ -73,7 +75,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(max_length=64)),
                 ('active', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='checkpoints', to='conversations.conversation')),
+                ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='checkpoints', to=conversation_model())),
                 ('compaction', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='checkpoints', to='compression.compaction')),
             ],
             options={
@@ -94,7 +96,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(blank=True, max_length=64)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('compaction', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='compression.compaction')),
-                ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to='conversations.conversation')),
+                ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='snapshots', to=conversation_model())),
             ],
             options={
                 'ordering': ['-created_at'],

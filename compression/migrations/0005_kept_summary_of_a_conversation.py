@@ -3,18 +3,20 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from compression.defaults import after, conversation_model
+
 
 class Migration(migrations.Migration):
 
     dependencies = [
         ('compression', '0004_prepared'),
-        ('conversations', '0004_goal_and_rules'),
+        after('0004_goal_and_rules'),
     ]
 
     operations = [
         migrations.AddField(
             model_name='keptsummary',
             name='conversation',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='conversations.conversation'),
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=conversation_model()),
         ),
     ]

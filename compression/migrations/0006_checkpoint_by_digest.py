@@ -2,12 +2,14 @@
 
 from django.db import migrations, models
 
+from compression.defaults import after
+
 
 class Migration(migrations.Migration):
 
     dependencies = [
         ('compression', '0005_kept_summary_of_a_conversation'),
-        ('conversations', '0006_requests_keys_gateway'),
+        after('0006_requests_keys_gateway'),
     ]
 
     operations = [

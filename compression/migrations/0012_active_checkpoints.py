@@ -2,12 +2,14 @@
 
 from django.db import migrations, models
 
+from compression.defaults import after
+
 
 class Migration(migrations.Migration):
 
     dependencies = [
         ('compression', '0011_checkpoint_citations'),
-        ('conversations', '0019_thoughts'),
+        after('0019_thoughts'),
     ]
 
     operations = [
