@@ -17,6 +17,7 @@ from django.test import Client
 from chatsite.mail_server import mailers
 from conversations.models import AuditEntry, User
 from conversations.ops import mail as site_mail
+from tests.conversations.page import mail_urls
 from tests.conversations.page.test_second_step import PASSWORD, set_up, signed_in
 from tests.servers import wait_until
 
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once]
 def sends_mail(settings: Any) -> Iterator[None]:
     settings.MAILERS = LOCAL
     settings.EMAIL_FROM = "chats@example.org"
-    settings.ROOT_URLCONF = "tests.conversations.page.mail_urls"
+    settings.ROOT_URLCONF = mail_urls.__name__
     cache.clear()
     yield
     cache.clear()

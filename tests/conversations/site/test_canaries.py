@@ -29,6 +29,7 @@ from conversations.models.encrypted import encrypt
 from conversations.ops import invitations
 from tests.conversations.addresses import belongings, operations, pages
 from tests.conversations.chat import Chat
+from tests.conversations.page import mail_urls
 from tests.conversations.pages import BACKEND
 
 pytestmark = pytest.mark.once
@@ -53,6 +54,7 @@ def planted(owner: User, settings: Any) -> dict[str, str]:
     for name, mark in marks.items():
         setattr(settings, name, mark)
     marks |= {kind: f"{kind}canary0123456789abcdef" for kind in KINDS}
+    settings.ROOT_URLCONF = mail_urls.__name__
     settings.MAILERS = mailers(f"smtps://chatsite:{marks['mail']}@127.0.0.1:1")
     service = Service("github", "GitHub", "http://127.0.0.1:1", "client", marks["service"], "GITHUB")
     settings.SOCIALACCOUNT_PROVIDERS = providers([service])
