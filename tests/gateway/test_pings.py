@@ -29,6 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     with serving(tmp_path_factory.mktemp("site"), COMPRESSION_COOLDOWN_SECONDS="0", **more) as served:
         caller = Caller(served)
         heard(caller, "/chat/completions", HELLO)  # the first call of a process loads the libraries that it needs
+        caller.call()  # which is recorded after its answer
         yield caller
 
 
