@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.db.migrations import swappable_dependency
 
-OURS = "conversations.Conversation"
+SITE_MODEL = "conversations.Conversation"
 DEFAULTS: dict[str, Any] = {
-    "COMPRESSION_CONVERSATION_MODEL": OURS,
+    "COMPRESSION_CONVERSATION_MODEL": SITE_MODEL,
     "COMPRESSION_ENABLED": True,
     "COMPRESSION_AHEAD": True,
     "COMPRESSION_SUMMARY_ROLE": "system",
@@ -39,6 +40,8 @@ def conversation_model() -> str:
 
 def after(migration: str) -> Any:
     """The dependency of a migration on one of this site's conversations, or on the first one of the project's model."""
-    from django.db.migrations import swappable_dependency  # the site's settings import this module
-
-    return ("conversations", migration) if conversation_model() == OURS else swappable_dependency(conversation_model())
+    return (
+        ("conversations", migration)
+        if conversation_model() == SITE_MODEL
+        else swappable_dependency(conversation_model())
+    )

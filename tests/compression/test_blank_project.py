@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compression.defaults import DEFAULTS, OURS
+from compression.defaults import DEFAULTS, SITE_MODEL
 
 pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
@@ -94,4 +94,4 @@ def test_the_sites_defaults_are_the_apps() -> None:
     environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "chatsite.settings", "SECRET_KEY": "k" * 40}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "{}", done.stdout + done.stderr
-    assert DEFAULTS["COMPRESSION_CONVERSATION_MODEL"] == OURS
+    assert DEFAULTS["COMPRESSION_CONVERSATION_MODEL"] == SITE_MODEL
