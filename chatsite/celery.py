@@ -124,7 +124,7 @@ def _begin(**_: Any) -> None:
 
 
 def _stop_if_outdated() -> None:
-    """Stop this worker, as SIGTERM does, if a newer version has migrated the database: its code may not fit the tables."""
+    """Stop this worker, as SIGTERM does, once a newer version has migrated the database: its code may not fit."""
     try:
         require_known_schema()
     except CannotStart as error:
