@@ -29,7 +29,7 @@ from celery.signals import (
 )
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from chatsite.healthcheck import touch
 from chatsite.single_server import CannotStart
@@ -130,8 +130,8 @@ def _stop_if_outdated() -> None:
     except CannotStart as error:
         logger.warning("the worker stops: %s", error)
         os.kill(os.getpid(), signal.SIGTERM)
-    except DatabaseError:
-        logger.warning("the database could not be asked for its migrations", exc_info=True)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("the database could not be asked for its migrations (%s)", type(error).__name__)
     finally:
         connections.close_all()
 

@@ -40,8 +40,5 @@ def conversation_model() -> str:
 
 def after(migration: str) -> Any:
     """The dependency of a migration on one of this site's conversations, or on the first one of the project's model."""
-    return (
-        ("conversations", migration)
-        if conversation_model() == SITE_MODEL
-        else swappable_dependency(conversation_model())
-    )
+    model = conversation_model()
+    return ("conversations", migration) if model == SITE_MODEL else swappable_dependency(model)

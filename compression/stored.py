@@ -38,7 +38,7 @@ def compact_stored(
 
     `window` and `reply`, the room for the reply, are in tokens. `summariser` writes the summary; the built-in one
     quotes the most important sentences and needs no model. Call it outside of a transaction. Raises CompactionFailed
-    where the result would not fit, and Outdated.
+    where the result would not fit, and Outdated. With COMPRESSION_ENABLED off, none is ever due.
     """
     context, cut = conversation.compressed_context, conversation.compressed_at
     turns = tuple(_turn(row) for row in _sent(conversation))
@@ -52,7 +52,7 @@ def compact_stored(
     )
     # Nothing is recalled for the project's requests.
     policy, author = replace(policy_of(), recall=False), summariser or Extractive()
-    if not policy.is_due(usage_of(transcript), messages=len(turns)):
+    if not policy.enabled or not policy.is_due(usage_of(transcript), messages=len(turns)):
         return None
     try:
         draft = async_to_sync(_compacted)(transcript, policy, author)

@@ -22,6 +22,7 @@ DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sql
 CHAT = """
 import sys
 from datetime import UTC, datetime, timedelta
+from django.conf import settings
 from chat.models import Conversation, Message
 from compression.models import Checkpoint, Compaction, Snapshot
 
@@ -40,6 +41,9 @@ def send():
 say(0, 20)
 assert len(send()) == 20 and not Compaction.objects.exists()
 say(20, 80)
+settings.COMPRESSION_ENABLED = False
+assert len(send()) == 80 and not Compaction.objects.exists()
+del settings.COMPRESSION_ENABLED
 sent = send()
 assert sent[0]["role"] == "system" and "5001" in sent[0]["content"], sent[0]
 assert sent[-1]["content"].startswith("Server 79") and len(sent) < 40
