@@ -8,10 +8,14 @@ from typing import NoReturn
 from django.core.checks import run_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from chatsite.single_server import CannotStart
 
 OWN_APPS = ("conversations", "compression")
+LAST_BEFORE_SQUASHING = "3ca26d3d"
+"""The last commit with each migration of before 0.1.0, which one migration of an app replaces."""
 EXIT_CODE = 3
 """The exit code of a start that failed; after it, uvicorn does not start another process that would fail too."""
 
@@ -39,18 +43,19 @@ def is_migrated() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
-def later_migrations() -> list[str]:
-    """Migrations of the site that were applied to the database and that this version does not have."""
-    loader = MigrationExecutor(connection).loader
-    unknown = [key for key in loader.applied_migrations if key[0] in OWN_APPS and key not in loader.disk_migrations]
-    return [f"{app}.{name}" for app, name in sorted(unknown)]
-
-
 def require_known_schema() -> None:
-    """Raise CannotStart if a newer version has migrated the database."""
-    if later := later_migrations():
+    """Raise CannotStart if a newer version has migrated the database, or if it is older than the first release."""
+    disk = MigrationLoader(None).disk_migrations
+    applied = {key for key in MigrationRecorder(connection).applied_migrations() if key[0] in OWN_APPS}
+    squashed = [set(migration.replaces) for migration in disk.values()]
+    if any(applied & replaced and not replaced <= applied for replaced in squashed):
         raise CannotStart(
-            f"The database of DATABASE_URL is of a newer version of chatsite, which applied {later[-1]}. "
+            "The database of DATABASE_URL is of a version before 0.1.0 that cannot be upgraded at once: "
+            f"start chatsite of commit {LAST_BEFORE_SQUASHING} once, then this version."
+        )
+    if later := sorted(applied - set(disk) - set().union(*squashed)):
+        raise CannotStart(
+            f"The database of DATABASE_URL is of a newer version of chatsite, which applied {'.'.join(later[-1])}. "
             "Start that version, or restore a backup from before the upgrade."
         )
 

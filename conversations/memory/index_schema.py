@@ -82,13 +82,6 @@ def install() -> None:
                 cursor.execute(f"DELETE FROM {STATE}")
 
 
-def make_tables() -> None:
-    """Make the tables without the triggers, which `install` adds after the migrations."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        for statement in _SQLITE if is_sqlite() else _POSTGRES:
-            cursor.execute(statement)
-
-
 def drop_triggers() -> None:
     """Remove the triggers before a migration: SQLite cannot rename a table that a trigger of another table names."""
     with connection.cursor() as cursor:

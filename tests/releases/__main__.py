@@ -1,4 +1,6 @@
-"""Writes a database of this version, which later versions upgrade in their tests: `python -m tests.releases`."""
+"""Writes a database and a backup of this version, which tests of later versions upgrade and restore:
+`python -m tests.releases`.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def main() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "DATA_DIR": folder, "DATABASE_URL": "", "SECRET_KEY": "k" * 40}
-        for command, text in ((("migrate",), ""), (("shell",), ROWS)):
+        backup = HERE / f"{version}.backup"
+        for *command, text in (("migrate", ""), ("shell", ROWS), ("backup", str(backup), "--force", "")):
             subprocess.run(
                 [sys.executable, "manage.py", *command, "-v0"],
                 cwd=ROOT,

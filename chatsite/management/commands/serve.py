@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from chatsite.single_server import CannotStart, only_server
-from chatsite.startup_checks import is_migrated, require_database, require_settings
+from chatsite.startup_checks import is_migrated, require_database, require_known_schema, require_settings
 
 BACKLOG = 1_024
 """Connections that may wait to be accepted: all pages come back at once where the server was away."""
@@ -39,6 +39,7 @@ class Command(BaseCommand):
         try:
             require_database()
             require_settings()
+            require_known_schema()
             require_free(host, port)
             with only_server():
                 if not is_migrated():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from conversations.errors import Refused
-from conversations.ops.backups.tables import Table, tables
+from conversations.ops.backups.tables import Table, squashed, tables
 
 FORMAT = "chatsite backup"
 VERSION = 1
@@ -72,8 +72,9 @@ def _counts(header: Any, migrations: dict[str, list[str]]) -> dict[str, int]:
     version = header.get("version")
     if version != VERSION:
         raise Refused(f"The backup is of version {version!r}, and this chatsite reads version {VERSION}: update it.")
-    if header.get("migrations") != migrations:
-        raise Refused(_other_migrations(header.get("migrations"), migrations))
+    applied = _applied(header.get("migrations"))
+    if applied != migrations:
+        raise Refused(_other_migrations(applied, migrations))
     counts = header.get("counts")
     if not isinstance(counts, dict) or set(counts) != {table.label for table in tables()}:
         raise Refused(DAMAGED.format("its first line does not name the tables"))
@@ -82,17 +83,21 @@ def _counts(header: Any, migrations: dict[str, list[str]]) -> dict[str, int]:
     return counts
 
 
-def _other_migrations(theirs: Any, ours: dict[str, list[str]]) -> str:
-    there = _names(theirs)
-    here = _names(ours)
+def _applied(migrations: Any) -> dict[str, list[str]]:
+    lists = list(migrations.values()) if isinstance(migrations, dict) else [None]
+    if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists):
+        raise Refused(DAMAGED.format("its first line does not name the migrations"))
+    return squashed(migrations)
+
+
+def _other_migrations(theirs: dict[str, list[str]], ours: dict[str, list[str]]) -> str:
+    there, here = _names(theirs), _names(ours)
     differences = {"with": there - here, "without": here - there}
     difference = " and ".join(f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names)
     return f"The backup was made by another version of chatsite, {difference}: restore it with that one, then update."
 
 
-def _names(migrations: Any) -> set[str]:
-    if not isinstance(migrations, dict) or not all(isinstance(names, list) for names in migrations.values()):
-        raise Refused(DAMAGED.format("its first line does not name the migrations"))
+def _names(migrations: dict[str, list[str]]) -> set[str]:
     return {f"{app}.{name}" for app, names in migrations.items() for name in names}
 
 

@@ -19,6 +19,7 @@ from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import BinaryField, ExpressionWrapper, F, Field, ForeignKey, JSONField, Model, TextField, Value
 
@@ -98,9 +99,18 @@ def migrations() -> dict[str, list[str]]:
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise Refused("The database is not up to date: run `python manage.py migrate` first.")
-    applied = sorted(MigrationRecorder(connection).applied_migrations())
-    labels = sorted({table.model._meta.app_label for table in tables()})
-    return {label: [name for app, name in applied if app == label] for label in labels}
+    labels = {table.model._meta.app_label for table in tables()}
+    applied = [key for key in MigrationRecorder(connection).applied_migrations() if key[0] in labels]
+    return squashed({label: [name for app, name in applied if app == label] for label in labels})
+
+
+def squashed(applied: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Migrations by app, in the order of their names. One that replaces others stands for them if all were applied."""
+    keys = {(app, name) for app, names in applied.items() for name in names}
+    for key, migration in MigrationLoader(None).disk_migrations.items():
+        if migration.replaces and keys.issuperset(migration.replaces):
+            keys = keys.difference(migration.replaces) | {key}
+    return {app: sorted(name for of, name in keys if of == app) for app in sorted(applied)}
 
 
 def _needed(model: type[Model]) -> list[Any]:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.text.summary_text import require_headings
-from compression.models import Compaction
 from conversations.analytics import ledger
 from conversations.llm.providers.fault_mapping import Endpoint, error_of_status, explain
 from conversations.models import Conversation, Message
 from conversations.turns import recovery
 from tests.conversations.chat import Chat, fill
-from tests.conversations.spent import NOON, failed, run
+from tests.conversations.spent import NOON
 
-backfill = import_module("conversations.migrations.0016_error_codes")
 ASKED = Endpoint("scripted", "m-1", "http://host/v1", 60.0, "openai")
 NO_CREDIT = {"error": {"code": "insufficient_quota"}}
 TOO_LONG = {"error": {"code": "context_length_exceeded"}}
@@ -43,29 +38,23 @@ TOO_LONG = {"error": {"code": "context_length_exceeded"}}
         (529, None, "provider_fault"),
     ],
 )
-def test_a_provider_s_status_has_a_code_which_old_rows_got_from_its_words(status: int, body: Any, code: str) -> None:
+def test_a_provider_s_status_has_a_code(status: int, body: Any, code: str) -> None:
     fault = error_of_status(status, body, ASKED)
-    assert fault.code == code == backfill.code_of(fault.reason)
+    assert fault.code == code
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("begun", [True, False])
 def test_silence_has_a_code(begun: bool) -> None:
     fault = explain(TimeoutError(), ASKED, begun=begun)
-    assert fault.code == "silence" == backfill.code_of(fault.reason)
+    assert fault.code == "silence"
 
 
 @pytest.mark.once
 def test_a_summary_without_headings_has_a_code() -> None:
     with pytest.raises(CompactionFailed) as failure:
         require_headings("Nothing to see.")
-    assert failure.value.code == "no_headings" == backfill.code_of(str(failure.value))
-
-
-@pytest.mark.once
-def test_all_codes_of_old_rows_are_codes() -> None:
-    younger = {ErrorCode.OVER_BUDGET}
-    assert {code for _, code in backfill.PHRASES} == set(ErrorCode) - younger
+    assert failure.value.code == "no_headings"
 
 
 async def test_a_failed_reply_says_why_and_figures_read_that(chat: Chat) -> None:
@@ -92,24 +81,3 @@ def test_a_reply_that_nobody_writes_any_more_has_a_code(conversation: Conversati
     assert recovery.give_up(row, status="failed", error=recovery.NOBODY, error_code=ErrorCode.WORKER_STOPPED)
     row.refresh_from_db()
     assert row.error_code == "worker_stopped"
-
-
-def test_old_rows_get_their_codes_from_the_words_of_their_errors(conversation: Conversation) -> None:
-    errors = {
-        words: failed(conversation, f"Model: {words} … (503).", NOON + timedelta(minutes=number)).pk
-        for number, (words, _) in enumerate(backfill.PHRASES)
-    }
-    other = failed(conversation, "42 is the answer.", NOON + timedelta(days=1)).pk
-    kept = failed(conversation, "too many requests", NOON + timedelta(days=2), code="no_credit").pk
-    passed = [{"summariser": "m", "failed": "summarise: m: Nothing came from x."}, {"summariser": "", "action": "a"}]
-    compaction = run(conversation, status="failed", error="validate: the summary was cut off", steps=passed)
-    fine = run(conversation, steps=[])
-    backfill.fill_codes(apps, None)
-    codes = dict(Message.objects.values_list("pk", "error_code"))
-    assert {words: codes[pk] for words, pk in errors.items()} == {
-        words: backfill.code_of(words) for words, _ in backfill.PHRASES
-    }
-    assert (codes[other], codes[kept]) == ("", "no_credit")
-    found = Compaction.objects.get(pk=compaction.pk)
-    assert found.error_code == "cut_off" and found.steps == [passed[0] | {"code": "silence"}, passed[1]]
-    assert Compaction.objects.get(pk=fine.pk).error_code == ""

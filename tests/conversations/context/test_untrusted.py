@@ -12,9 +12,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from compression.core.context import MARKER
 from conversations.context import transcript
@@ -22,7 +19,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.instructions import goals
 from conversations.instructions.conversation_settings import change
-from conversations.models import Conversation, Goal, Message, Paste, ToolCall, User
+from conversations.models import Conversation, Goal, Message, ToolCall, User
 from conversations.turns import branches, forks, versions
 from tests.conversations.api_client import Api
 from tests.conversations.chat import START, Chat, fill
@@ -279,27 +276,3 @@ def test_what_was_condensed_once_keeps_its_speaker_when_it_is_condensed_again(
         message._state.adding = True
         message.save()
     assert_is_only_told(compact(api, conversation, summariser="extractive"), by="Tool")
-
-
-def test_pastes_and_files_that_were_stored_before_are_known_to_be_quotations(transactional_db: None) -> None:
-    executor = MigrationExecutor(connection)
-    before, after = (
-        ("conversations", "0012_chat_templates_and_token_reports"),
-        ("conversations", "0013_origin_of_words"),
-    )
-    try:
-        executor.migrate([before])
-        models = executor.loader.project_state([before]).apps
-        owner = models.get_model("conversations", "User").objects.create(username="old")
-        chat = models.get_model("conversations", "Conversation").objects.create(owner=owner)
-        message = models.get_model("conversations", "Message").objects.create(
-            conversation=chat, role="user", content="see [a mail]", created_at=START
-        )
-        models.get_model("conversations", "Paste").objects.create(message=message, number=1, start=4, length=8)
-        executor = MigrationExecutor(connection)
-        executor.migrate([after])
-        models = executor.loader.project_state([after]).apps
-        assert models.get_model("conversations", "Message").objects.get(pk=message.pk).origin == {"quoted": [[4, 8]]}
-        assert Paste.objects.count() == 1
-    finally:
-        call_command("migrate", verbosity=0)

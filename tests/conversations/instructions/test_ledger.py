@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -261,16 +259,6 @@ def test_a_state_that_there_is_not_and_an_entry_of_another_conversation_are_refu
     for where, pk in ((other, found.pk), (conversation, uuid4())):
         with pytest.raises(NotFound):
             ledger.choose(where, pk, state="noted")
-
-
-def test_rules_from_before_the_ledger_become_entries(conversation: Conversation) -> None:
-    Conversation.objects.filter(pk=conversation.pk).update(rules=["Never guess", "Use UTC"])
-    import_module("conversations.migrations.0017_ledger").enter_rules(apps, None)
-    rows = ledger_entries.current(conversation.pk).order_by("said_at")
-    assert [(row.text, row.state, row.message) for row in rows] == [
-        ("Never guess", "in_force", None),
-        ("Use UTC", "in_force", None),
-    ]
 
 
 async def test_rules_of_a_row_without_entries_stay_when_one_is_found(chat: Chat) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 
 from conversations.compaction import snapshots
 from conversations.errors import Conflict, NotFound
@@ -244,18 +241,3 @@ async def test_a_fork_begins_without_versions(chat: Chat) -> None:
     copy = await sync_to_async(forks.fork)(chat.conversation, reply.pk)
     async for row in copy.messages.all():
         assert (row.place, row.version, row.versions) == (None, None, None)
-
-
-async def test_replaced_messages_of_an_older_site_get_their_numbers(chat: Chat) -> None:
-    chat.llm.enqueue("first answer")
-    reply = await chat.say("which port?")
-    reply = await regenerated(chat, reply, "second answer")
-    reply = await regenerated(chat, reply, "third answer")
-    asked = await edited(chat, await last("user"), "in one word?", "8443")
-    fields = ("pk", "place", "version", "versions")
-    numbered = {row async for row in Message.objects.values_list(*fields)}
-    await Message.objects.aupdate(place=None, version=None, versions=None)
-    migration = import_module("conversations.migrations.0008_versions_of_messages")
-    await sync_to_async(migration.number_versions)(apps, None)
-    assert {row async for row in Message.objects.values_list(*fields)} == numbered
-    assert [number for number, _ in await told(await Message.objects.aget(pk=asked.pk))] == [1, 2]
