@@ -18,7 +18,7 @@ _SCRIPTS = (
     (re.compile("[\u0400-\u04ff]"), ("russian",)),
 )
 _LATIN = ("german", "french", "spanish", "italian", "portuguese")
-"""The tables of the languages in Latin letters; English has code of its own (`english`)."""
+"""The tables of the other languages in Latin letters; English has code beside its table (`english`)."""
 _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 
 

@@ -19,7 +19,7 @@ TAIL = "[^.!?]*"
 PATTERNS = ("addressed", "anybody", "preference", "decision", "correction", "refuses")
 """The expressions of a table, beside its `orders`, that sentences are compared with. The others are parts of them."""
 
-_NAME = re.compile(r"{([a-z]+)}")
+_NAME = re.compile(r"{([a-z_]+)}")
 _INDENTED = re.compile(r"(?:^|\n) *")
 
 
@@ -88,18 +88,22 @@ class Language:
 @cache
 def language(name: str) -> Language:
     """The language of the table with this name."""
+    table = expressions(name)
+    return Language(**{key: table[key] for key in ("orders", *PATTERNS) if key in table})
+
+
+@cache
+def expressions(name: str) -> dict[str, Any]:
+    """The expressions of a table by name, each whole; lists are tuples, `words` stays as it is written."""
     table = tomllib.loads((TABLES / f"{name}.toml").read_text(encoding="utf-8"))
-    parts = {"tail": TAIL}
+    whole: dict[str, Any] = {"tail": TAIL}
 
-    def whole(expression: str) -> str:
-        return _NAME.sub(lambda found: parts[found[1]], _INDENTED.sub("", expression))
+    def resolved(expression: str) -> str:
+        return _NAME.sub(lambda found: whole[found[1]], _INDENTED.sub("", expression))
 
-    patterns: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, list):
-            patterns[key] = tuple(map(whole, value))
-        elif key in PATTERNS:
-            patterns[key] = whole(value)
+            whole[key] = tuple(map(resolved, value))
         else:
-            parts[key] = whole(value)
-    return Language(**patterns)
+            whole[key] = resolved(value) if isinstance(value, str) else value
+    return whole
