@@ -13,7 +13,7 @@ from django.views import defaults
 from chatsite.middleware import API
 from conversations.errors import Refused, as_json, headers_of
 from conversations.preferences import appearance
-from conversations.runtime.database import DatabaseBusy, busy
+from conversations.runtime.database import refusal_of
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -26,9 +26,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The response to an unhandled exception: JSON for the API's paths, a page for others; 503 for a busy database."""
-    if refusal := busy(sys.exc_info()[1]):
-        return _busy(request, refusal)
+    """The response to an unhandled exception: JSON for the API's paths, a page for others.
+
+    A database that is busy or cannot be written answers 503.
+    """
+    if refusal := refusal_of(sys.exc_info()[1]):
+        return _database_refusal(request, refusal)
     if not request.path.startswith(API):
         # Render without context processors, as one of them may have failed.
         page = get_template("500.html").render({"theme": appearance(request).theme})
@@ -36,10 +39,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _refusal(500, "internal", "Something went wrong on this site; its log says what.")
 
 
-def _busy(request: HttpRequest, refusal: DatabaseBusy) -> HttpResponse:
+def _database_refusal(request: HttpRequest, refusal: Refused) -> HttpResponse:
     if request.path.startswith(API):
         return JsonResponse(as_json(refusal), status=refusal.status, headers=headers_of(refusal))
-    about = {"heading": "Try again in a moment", "message": refusal.message, "theme": appearance(request).theme}
+    about = {"message": refusal.message, "theme": appearance(request).theme}
     page = get_template("error.html").render(about)
     return HttpResponse(page, status=refusal.status, headers=headers_of(refusal))
 

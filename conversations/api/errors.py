@@ -13,7 +13,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from conversations.errors import Refused, as_json, headers_of
 from conversations.models import Conversation
-from conversations.runtime.database import busy
+from conversations.runtime.database import refusal_of
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def on_too_big(request: HttpRequest, fault: RequestDataTooBig) -> HttpResponse:
 
 
 def on_bug(request: HttpRequest, fault: Exception) -> HttpResponse:
-    if refusal := busy(fault):
+    if refusal := refusal_of(fault):
         return on_refused(request, refusal)
     logger.error("%s %s failed", request.method, request.path, exc_info=fault)
     return error_response(500, "internal", "Something went wrong on this site; its log says what.")

@@ -19,7 +19,7 @@ from conversations.gateway.protocol import CHAT, Protocol
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
 from conversations.llm.errors import ModelError
-from conversations.runtime.database import busy
+from conversations.runtime.database import refusal_of
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def as_refusal(fault: Exception) -> Refused:
         return fault
     if isinstance(fault, ModelError):
         return failed(fault)
-    if refusal := busy(fault):
+    if refusal := refusal_of(fault):
         return refusal
     logger.error("a call of the gateway failed", exc_info=fault)
     return Broken()

@@ -5,23 +5,31 @@ What settings differ in stands in `chatsite.settings`.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
 
 from conversations.errors import Refused
+
+logger = logging.getLogger(__name__)
 
 STEPS = 1_000
 """Of SQLite's machine, after which the clock is looked at: about as many rows as it reads in a few milliseconds."""
 CHECKPOINT_WAIT_MS = 50
 """That a checkpoint waits for readers."""
 RETRY_SECONDS = 5
+FREE_SECONDS = 60
 _LOCKED = re.compile(r"database (?:table )?is locked|lock timeout|deadlock detected|too many (?:clients|connections)")
+_NOT_WRITABLE = re.compile(
+    r"disk is full|disk I/O error|No space left on device|readonly database|in a read-only transaction"
+)
 
 
 class TookTooLong(Exception):
@@ -98,14 +106,30 @@ class DatabaseBusy(Refused):
     status = 503
 
     def __init__(self) -> None:
-        super().__init__("The site's database is busy. Nothing was stored; try again.", retry_after=RETRY_SECONDS)
+        super().__init__(_("The site's database is busy. Nothing was stored; try again."), retry_after=RETRY_SECONDS)
 
 
-def busy(fault: BaseException | None) -> DatabaseBusy | None:
-    """The refusal for a fault that a lock of the database caused; None for any other."""
+class DatabaseNotWritable(Refused):
+    """The database's disk is full, fails or is read-only."""
+
+    code = "not_writable"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("The disk of the site's database is full or read-only. Nothing was stored: tell the administrator."),
+            retry_after=FREE_SECONDS,
+        )
+
+
+def refusal_of(fault: BaseException | None) -> Refused | None:
+    """The refusal for a fault of the database that ends without a change to the request or the site, or None."""
     while fault is not None:
         if isinstance(fault, OperationalError) and _LOCKED.search(str(fault)):
             return DatabaseBusy()
+        if isinstance(fault, DatabaseError) and _NOT_WRITABLE.search(str(fault)):
+            logger.error("the database cannot be written: %s", str(fault).splitlines()[0])
+            return DatabaseNotWritable()
         fault = fault.__cause__
     return None
 

@@ -17,6 +17,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.db.models import QuerySet
 
 from compression.leases import beat_seconds, expiry
+from conversations.runtime.database import refusal_of
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +68,9 @@ class Lease:
                 renewed_at, columns = self._loop.time(), changed | {self.expires: expiry()}
             try:
                 is_ours = await sync_to_async(self._still_ours)(columns)
-            except (DatabaseError, InterfaceError):
-                logger.exception("the lease of %s could not be renewed", self.name)
+            except (DatabaseError, InterfaceError) as error:
+                unknown = error if refusal_of(error) is None else None
+                logger.error("the lease of %s could not be renewed", self.name, exc_info=unknown)
                 await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it
             else:
                 if is_ours and changed:

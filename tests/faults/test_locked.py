@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from django.db import DatabaseError, OperationalError
 
-from conversations.runtime.database import busy
+from conversations.runtime.database import DatabaseBusy, refusal_of
 from tests.faults.serving import Served, serving
 
 
@@ -59,7 +59,7 @@ def test_a_locked_database_is_503_with_a_time_to_come_again(served: Served) -> N
     ],
 )
 def test_only_a_lock_is_a_busy_database(fault: Exception | None, is_busy: bool) -> None:
-    assert bool(busy(fault)) is is_busy
+    assert isinstance(refusal_of(fault), DatabaseBusy) is is_busy
     outer = ValueError()
     outer.__cause__ = fault
-    assert bool(busy(outer)) is is_busy
+    assert isinstance(refusal_of(outer), DatabaseBusy) is is_busy

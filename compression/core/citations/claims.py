@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from compression.core.sections import KEPT_FACTS
+from compression.core.text.sentences import sentence_ends
 
 _LINE = re.compile(r"[^\n]+")
 _FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+] )?(`{3,}|~{3,})")
@@ -15,8 +16,6 @@ _LEAD = re.compile(r"(?:[ \t]*+(?:[>*+•·–—-]|\d{1,3}[.)]|\|)(?=\s|$))*+[ 
 """Matches the signs before a line's text: of quotations, list items and table rows."""
 _TAIL = " \t|\\"
 """Signs after a line's text: of table rows and line breaks."""
-_END = re.compile(r"[.!?…;]{1,9}+[\"'”’)\]*_]{0,9}+(?=\s)|[。！？；｡]{1,9}+[」』”’）*_]{0,9}+")
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
 _WHOLE = re.compile(r"`[^`\n]{1,120}`|\[[^\]\n]{0,120}\]\([^)\n]{0,120}\)")
 """Matches code and links, within which no statement ends."""
 _SIGNS = re.compile(r"\*\*|`")
@@ -70,14 +69,13 @@ def _sentences(line: str) -> Iterator[tuple[int, int]]:
     start, stop = lead.end() if lead else 0, len(line.rstrip(_TAIL))
     whole = [found.span() for found in _WHOLE.finditer(line, start, stop)]
     whole.reverse()
-    for found in _END.finditer(line, start, stop):
-        while whole and whole[-1][1] <= found.start():
+    for mark, end in sentence_ends(line, start, stop, semicolons=True):
+        while whole and whole[-1][1] <= mark:
             whole.pop()
-        inside = bool(whole) and whole[-1][0] < found.start()
-        if inside or _ABBREVIATION.search(line, max(start, found.start() - 8), found.start() + 1):
+        if whole and whole[-1][0] < mark:
             continue
-        yield from _trimmed(line, start, found.end())
-        start = found.end()
+        yield from _trimmed(line, start, end)
+        start = end
     yield from _trimmed(line, start, stop)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from compression.core.ledger.relayed import Handover, colon_in, handover, is_forwarded
 from compression.core.ledger.values import MAX_ENTRY_CHARS
+from compression.core.text.sentences import sentence_ends
 
 MASK = "\u25a1"
 """The character that stands for each character of a quotation while patterns are searched."""
@@ -21,12 +22,6 @@ _QUOTATION = re.compile(
     r"`[^`\n]{1,400}`"
 )
 _MARKS = re.compile(r"\s*(?:(?:[-*+•·–#]{1,6}|\(?\d{1,2}[.)]|\[[ xX]\])\s+)*(?:\*{1,2}|_{1,2})?")
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？｡]+[」』”’）]*")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|cf|bzw|z\.\s?B|d\.\s?h|ca|Nr|p\.\s?ex|ej|ecc|т\.\s?е|"
-    r"т\.\s?д)|\b[A-Z])\.$",
-    re.IGNORECASE,
-)
 _CLAUSE = re.compile(
     r"[,;]\s+(?:and |but |so |because |since |while |or )?(?=(?:I|I['’]\w+|we|we['’]\w+|can|could|please|how|what|"
     r"it|there)\b)"
@@ -105,13 +100,11 @@ def statements(sentence: Sentence) -> Iterator[Sentence]:
 def _sentences(text: str, masked: str, start: int, end: int) -> Iterator[Sentence]:
     marks = _MARKS.match(masked, start, end)
     at = marks.end() if marks else start
-    for stop in _END.finditer(masked, at, end):
-        if stop[0][0] == "." and _ABBREVIATION.search(masked, max(at, stop.start() - 8), stop.start() + 1):
+    for mark, after in sentence_ends(masked, at, end):
+        if masked.startswith(("..", "…"), mark) and masked[after : after + 2].strip()[:1].islower():
             continue
-        if stop[0].startswith(("..", "…")) and masked[stop.end() : stop.end() + 2].strip()[:1].islower():
-            continue
-        yield from _sentence(text[at : stop.end()], masked[at : stop.end()])
-        at = stop.end()
+        yield from _sentence(text[at:after], masked[at:after])
+        at = after
     yield from _sentence(text[at:end], masked[at:end])
 
 

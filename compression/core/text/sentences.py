@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 MAX_SENTENCE_CHARS = 320
 """A longer sentence is cut at a space, or anywhere if it has none."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
 _MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|[。！？｡]+[」』”’）]*")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:(?i:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|cf|bzw|z\.\s?B|d\.\s?h|ca|Nr|p\.\s?ex|ej|ecc|т\.\s?е|т\.\s?д)"
+    r"|No|Fig)|\b[A-Z])\.$"
+)
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？｡]++[」』”’）*_]*+")
+_END_OR_SEMICOLON = re.compile(r"(?<![.!?…;])[.!?…;]++[\"'”’)\]*_]*+(?=\s|$)|[。！？；｡]++[」』”’）*_]*+")
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*")
 _LEAD_IN = re.compile(
     r"(?:(?:wow|whoa|oh|ok|okay|yeah|yep|and|but|actually|anyway|by the way|btw|in fact|honestly)[,!.]*\s+"
@@ -31,14 +36,22 @@ def one_line(text: str) -> str:
     return " ".join(_MARKS.sub(" ", " ".join(text.split())).split())
 
 
+def sentence_ends(text: str, start: int, end: int, *, semicolons: bool = False) -> Iterator[tuple[int, int]]:
+    """The places of the marks that end sentences in `text[start:end]`, or also its clauses; not after abbreviations."""
+    for found in (_END_OR_SEMICOLON if semicolons else _END).finditer(text, start, end):
+        mark, after = found.span()
+        if not _ABBREVIATION.search(text, max(start, mark - 8), mark + 1):
+            yield mark, after
+            start = after
+
+
 def sentences(line: str) -> list[str]:
     """The sentences of one line of prose, none longer than MAX_SENTENCE_CHARS."""
     parts: list[str] = []
     start = 0
-    for end in _END.finditer(line):
-        if not _ABBREVIATION.search(line, max(start, end.start() - 8), end.start() + 1):
-            parts += split_long(line[start : end.end()].strip())
-            start = end.end()
+    for _, end in sentence_ends(line, 0, len(line)):
+        parts += split_long(line[start:end].strip())
+        start = end
     return parts + split_long(line[start:].strip())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import redirect_to_login
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render, resolve_url
@@ -17,6 +18,7 @@ from django_htmx.middleware import HtmxDetails
 
 from conversations.errors import Refused
 from conversations.models import Conversation
+from conversations.runtime.database import refusal_of
 
 View = Callable[..., HttpResponseBase]
 
@@ -29,7 +31,10 @@ class Request(HttpRequest):
 
 
 def member(view: View) -> View:
-    """Decorate a view: it requires sign-in, and a Refused error becomes a sentence on the page."""
+    """Decorate a view: it requires sign-in, and a Refused error becomes a sentence on the page.
+
+    So does an error of a database that is busy or cannot be written.
+    """
 
     @wraps(view)
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -39,6 +44,10 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
+        except DatabaseError as fault:
+            if known := refusal_of(fault):
+                return refused(request, known)
+            raise
         except Conversation.NotUpdated:  # the conversation was deleted during the change
             raise Http404("No such conversation.") from None
 
