@@ -147,9 +147,23 @@ class Request:
         return bool(self.messages) and text_of(self.messages[-1]).startswith((CLOSING_MARKER, OF_CODEX))
 
     @property
+    def calls(self) -> list[Any]:
+        """The calls of tools in its messages."""
+        return [call for message in self.messages for call in message.get("tool_calls") or ()]
+
+    @property
+    def has_broken_calls(self) -> bool:
+        """Whether a call has no function with a name and arguments, which providers refuse."""
+        functions = [call.get("function") if isinstance(call, dict) else None for call in self.calls]
+        return not all(
+            isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get("arguments"), str)
+            for one in functions
+        )
+
+    @property
     def tokens(self) -> int:
         """Of all that it carries, by our own count: messages, the calls in them, the tools that it offers."""
-        calls = [call["function"] for message in self.messages for call in message.get("tool_calls") or ()]
+        calls = [call["function"] for call in self.calls]
         called = sum(count_tokens(call["name"]) + count_tokens(call["arguments"]) for call in calls)
         defined = (json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool in self.body.get("tools") or ())
         offered = [count_tokens(text) for text in defined]
@@ -185,7 +199,10 @@ def _spoken(message: dict[str, Any]) -> list[dict[str, Any]]:
 def text_of(message: dict[str, Any]) -> str:
     """The text of a message whose content is a string, a list of parts, or missing."""
     content = message.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if "text" in part)
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
 
 
 def summary_of(request: Request) -> str:

@@ -204,6 +204,8 @@ class LlmServer:
             return Answer("\n".join(self.models))
         with self._lock:
             self._received.append(request)
+            if request.has_broken_calls:
+                return Answer(status=400, message="tool_calls: each has a function with a name and arguments")
             if refusal := llm_templates.refusal(self.template, request):
                 return refusal
             if not request.is_summary:

@@ -23,10 +23,10 @@ _UNTOLD = frozenset({"type", "id", "status", "encrypted_content", "signature", "
 
 
 def mended(messages: object) -> object:
-    """A chat completion's messages with arguments that parse, results behind their calls, and no result without one."""
+    """A chat completion's messages with arguments that parse, ids that are texts, and each result behind its call."""
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         return messages
-    messages = [_with_arguments(message) for message in messages]
+    messages = [_with_id(_with_arguments(message), "tool_call_id") for message in messages]
     return list(_ordered(messages)) if any(_needs_order(messages)) else messages
 
 
@@ -74,7 +74,7 @@ def _with_arguments(message: Raw) -> Raw:
     calls = message.get("tool_calls")
     if not isinstance(calls, list):
         return message
-    fixed = [_fixed(call) for call in calls]
+    fixed = [_with_id(_fixed(call), "id") for call in calls]
     return message if all(a is b for a, b in zip(calls, fixed, strict=True)) else message | {"tool_calls": fixed}
 
 
@@ -86,6 +86,12 @@ def _fixed(call: Any) -> Any:
     given = function.get("arguments")
     arguments = given if isinstance(given, str) and _is_object(given) else _as_object(given)
     return call if arguments is given else call | {"function": function | {"arguments": arguments}}
+
+
+def _with_id(holder: Any, name: str) -> Any:
+    """A call or a message whose id is a text: some programs count their calls."""
+    id = holder.get(name) if isinstance(holder, dict) else None
+    return holder if id is None or isinstance(id, str) else holder | {name: as_json(id)}
 
 
 def _as_object(given: object) -> str:

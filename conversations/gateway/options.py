@@ -97,8 +97,8 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
         _require_arguments(body.get("chat_template_kwargs"))
     if "modalities" not in settings.GATEWAY_OPTIONS and body.get("modalities") not in (None, ["text"]):
         raise Invalid('modalities: only ["text"] passes this gateway.', field="modalities")
-    unset = {name for name in LIMITS if body.get(name) in UNLIMITED}
-    lowered = {name: min(body[name], window) for name in LIMITS if name not in unset and body.get(name) is not None}
+    unset = {name for name in LIMITS if body.get(name) in (None, *UNLIMITED)}
+    lowered = {name: min(body[name], window) for name in LIMITS if name not in unset}
     return {name: value for name, value in body.items() if name in allowed - unset} | lowered
 
 

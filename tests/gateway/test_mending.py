@@ -48,6 +48,12 @@ def test_arguments_are_an_object(sent: Any, right: str) -> None:
     assert made["tool_calls"][0]["function"]["arguments"] == right
 
 
+@pytest.mark.parametrize(("sent", "right"), [(7, "7"), ([], "[]"), ({"a": 1}, '{"a":1}')])
+def test_ids_are_texts(sent: Any, right: str) -> None:
+    (made, answer) = mended([calling(call(sent)), result(sent)])  # type: ignore[misc]
+    assert (made["tool_calls"][0]["id"], answer["tool_call_id"]) == (right, right)
+
+
 def test_results_come_right_behind_their_calls() -> None:
     apart = [
         USER,

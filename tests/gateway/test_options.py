@@ -140,9 +140,9 @@ def test_what_has_no_meaning_without_what_it_names_or_is_no_value_is_refused_by_
     require_refused(caller, asked(caller, **{name: value}), name)
 
 
-@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize("value", [0, -1, None])
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
-def test_a_limit_that_says_there_is_none_does_not_pass(caller: Caller, name: str, value: int) -> None:
+def test_a_limit_that_says_there_is_none_does_not_pass(caller: Caller, name: str, value: int | None) -> None:
     assert asked(caller, **{name: value}).status_code == 200
     assert name not in caller.served.llm.last_request.body
 
