@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from compression.defaults import conversation_model
 from compression.ids import uuid7
+
+
+def next_moment(rows: QuerySet[Any]) -> datetime:
+    """The time of the next row: now, but later than that of every row, so that rows stay in their order."""
+    last = rows.aggregate(last=Max("created_at"))["last"]
+    return max(timezone.now(), last + timedelta(microseconds=1)) if last else timezone.now()
 
 
 class CompactionManager(models.Manager["Compaction"]):

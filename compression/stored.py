@@ -23,7 +23,7 @@ from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Draft, Steering, Transcript, Turn, Window
 from compression.defaults import setting
-from compression.models import Compaction, Snapshot
+from compression.models import Compaction, Snapshot, next_moment
 from compression.records import active_checkpoints, store_checkpoints
 
 
@@ -113,6 +113,7 @@ def _store(conversation: Any, draft: Draft, *, author: str) -> Compaction:
         raise Outdated
     row = Compaction.objects.create(
         conversation_id=conversation.pk,
+        created_at=next_moment(Compaction.objects.filter(conversation_id=conversation.pk)),
         trigger=Compaction.Trigger.API,
         status=Compaction.Status.SUCCEEDED,
         strategy=policy_of().strategy,
@@ -123,6 +124,7 @@ def _store(conversation: Any, draft: Draft, *, author: str) -> Compaction:
     )
     Snapshot.objects.create(
         conversation_id=conversation.pk,
+        created_at=next_moment(Snapshot.objects.filter(conversation_id=conversation.pk)),
         compaction=row,
         purpose=Snapshot.Purpose.ROLLBACK,
         compressed_tokens=draft.transcript.context_tokens,

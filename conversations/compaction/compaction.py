@@ -144,9 +144,10 @@ def _ending(fault: BaseException) -> tuple[str, str, str]:
 
 
 def _require_rate(owner_id: int) -> None:
-    since = timezone.now() - timedelta(minutes=1)
+    now = timezone.now()
+    since = now - timedelta(minutes=1)
     recent = Compaction.objects.filter(
-        created_at__gt=since, trigger__in=BY_HAND, conversation__owner_id=owner_id
+        created_at__range=(since, now), trigger__in=BY_HAND, conversation__owner_id=owner_id
     ).order_by("created_at")
     # The copies in a fork have the dates of their originals and must not count: no person asked for them.
     times = list(recent.values_list("created_at", flat=True).distinct()[:RUNS_A_MINUTE])

@@ -286,7 +286,7 @@ def _is_resting(conversation_id: UUID, name: str) -> bool:
     if len(tried) < FAILURES or not all(failed for _, failed in tried):
         return False
     newest = tried[0][0]
-    return newest is not None and newest > timezone.now() - REST
+    return newest is not None and timezone.now() - REST < newest <= timezone.now()
 
 
 def _was_asked(step: Step, name: str) -> bool:

@@ -23,7 +23,7 @@ from compression.core.error_codes import ErrorCode
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import expiry
-from compression.models import Compaction
+from compression.models import Compaction, next_moment
 from conversations.compaction import undone
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
@@ -97,6 +97,7 @@ def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering)
             trigger=trigger,
             steering=asked,
             lease_expires_at=expiry(),
+            created_at=next_moment(Compaction.objects.filter(conversation_id=conversation_id)),
         )
     return None
 
@@ -195,8 +196,10 @@ def finish(row: Compaction, status: str, *, among: QuerySet[Compaction] | None =
     """End the row if it is in `among` (default: if it is ours) and publish that. Raises LeaseLost."""
     if among is None:
         among = held(row) if status in RESULTS else owned(row)
-    fields |= {"status": status, "finished_at": timezone.now(), "stage": "", "percent": 100}
-    fields.setdefault("duration_ms", int((fields["finished_at"] - row.created_at).total_seconds() * 1000))
+    now = timezone.now()
+    fields |= {"status": status, "finished_at": now, "stage": "", "percent": 100}
+    # The clock may have been set back since: no duration is below zero.
+    fields.setdefault("duration_ms", max(0, (now - row.created_at) // timedelta(milliseconds=1)))
     if not among.update(**fields):
         raise LeaseLost
     transaction.on_commit(partial(_ended, row, fields))

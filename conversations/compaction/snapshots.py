@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from compression.core.digest import extend_digest
-from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
+from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot, next_moment
 from conversations.context import transcript
 from conversations.errors import Conflict, NotFound
 from conversations.instructions import goals
@@ -290,6 +290,7 @@ def store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None
     """Store the snapshot's state, with these fields changed, under a purpose of its own."""
     names = ("conversation_id", "checkpoint_ids", "compaction_ids", "digest", "goal", *LIVE)
     fields = {name: getattr(snapshot, name) for name in names} | changed
+    fields["created_at"] = next_moment(Snapshot.objects.filter(conversation_id=snapshot.conversation_id))
     snapshot = Snapshot.objects.create(**fields, purpose=purpose, compaction=compaction)
     if purpose != Snapshot.Purpose.ROLLBACK:  # which is needed to undo its compaction, and is deleted with it
         rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose)

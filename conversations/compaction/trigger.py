@@ -185,12 +185,13 @@ def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> boo
     message since. With `attempts`, a recent ahead-of-time attempt counts too.
     """
     rows = Compaction.objects.filter(conversation_id=loaded.head.id)
-    since = timezone.now() - timedelta(seconds=cooldown)
-    recent = Q(trigger=Trigger.AUTO, created_at__gt=since) | Q(
-        trigger=Trigger.AHEAD, status=Compaction.Status.SUCCEEDED, finished_at__gt=since
+    now = timezone.now()
+    lately = (now - timedelta(seconds=cooldown), now)
+    recent = Q(trigger=Trigger.AUTO, created_at__range=lately) | Q(
+        trigger=Trigger.AHEAD, status=Compaction.Status.SUCCEEDED, finished_at__range=lately
     )
     if attempts:
-        recent |= Q(trigger=Trigger.AHEAD, created_at__gt=since)
+        recent |= Q(trigger=Trigger.AHEAD, created_at__range=lately)
     asked = [turn.created_at for turn in loaded.live if turn.role == "user"]
     if asked:
         recent |= Q(status=Compaction.Status.CANCELLED, finished_at__gt=asked[-1])
