@@ -56,6 +56,10 @@ print("logged")
 """A backup leaves the administration's log out."""
 
 
+KILLS_EVERY = int(os.environ.get("KILLS_EVERY", "40"))
+"""The first process dies before this statement, the next before twice as many, and so on; `make torture` sets 1."""
+
+
 def run(folder: Path, *command: str, text: str = "") -> str:
     environment = {**os.environ, "DATA_DIR": str(folder), "DATABASE_URL": "", "SECRET_KEY": "k" * 40}
     environment["DJANGO_SETTINGS_MODULE"] = "chatsite.settings"
@@ -117,6 +121,18 @@ def test_a_backup_of_an_upgraded_database_fits_a_new_one(new: Path, tmp_path: Pa
     run(upgraded, "backup", str(tmp_path / "backup"))
     run(tmp_path, "restore", str(tmp_path / "backup"))
     assert "whole" in run(tmp_path, "shell", "-v0", text=CHECKS)
+
+
+def test_a_migration_that_dies_again_and_again_is_finished_by_the_next(new: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": "", "SECRET_KEY": "k" * 40}
+    environment["DJANGO_SETTINGS_MODULE"] = "chatsite.settings"
+    command = [sys.executable, "-m", "tests.releases.killed_migration", str(KILLS_EVERY)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    _, died = map(int, done.stdout.split())
+    assert died >= 3
+    assert schema(tmp_path / "chatsite.sqlite3") == schema(new / "chatsite.sqlite3")
+    assert run(tmp_path, "migrate", "--check") == ""
 
 
 @pytest.mark.django_db
