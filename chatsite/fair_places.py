@@ -16,7 +16,7 @@ MAX_WAITING = 200
 MAX_WAIT_SECONDS = 20.0
 """A request waits for a place at most this long."""
 SHARE = 3 / 4
-"""One person may have this share of the places, and of the queue."""
+"""The largest share of the places, and of the queue, of one person."""
 
 
 class Requester(NamedTuple):

@@ -129,7 +129,7 @@ def budget_of(owner_id: int) -> Budget:
 
 
 def shared_budgets(owner_id: int) -> dict[str, Budget]:
-    """By name, the budgets that a person shares with all members of a group; what they used is added up. One query."""
+    """The budgets that a person shares with all members of a group, by the group's name, with their sum. One query."""
     of_members = Spending.objects.filter(key=None, month=this_month(), user__groups=OuterRef("group")).order_by()
     shared = GroupBudget.objects.filter(group__user=owner_id).exclude(shared_tokens=None, shared_usd=None)
     rows = shared.order_by("group__name").values_list(

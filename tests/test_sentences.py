@@ -30,6 +30,7 @@ PATTERNS = {
     r"\bwhatever\b": "say any, every, or even if",
     r"\b(?:is|are|was|were) told\b": "say who hears, reads or gets what",
     r"\AWhat (?!for\b)": "begin with a noun or a verb",
+    r"\A(?:Of|That|So (?:many|often)) ": "begin with a noun or a verb",
 }
 """The patterns, each with what to write in its place. A space stands for any blanks, a line break too."""
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ErrorCode(StrEnum):
-    """Of a row that failed; "" stands for an error of a kind that has no name here."""
+    """Reason why a row failed; "" stands for any other reason."""
 
     NO_CREDIT = "no_credit"
     OVER_BUDGET = "insufficient_quota"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 MIN_PARTS = 3
-"""So many requests, one after the other, are worth a further one that merges the summaries of independent parts."""
+"""The fewest requests, one after the other, that are worth a further one to merge summaries of independent parts."""
 MIN_PART_TOKENS = 120
 """The shortest summary of a part. Where all of them do not fit one request at this length, they are merged in steps."""
 SHRINKING = 4

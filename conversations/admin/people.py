@@ -59,7 +59,7 @@ class PersonAdmin(UserAdmin):
 
     @admin.action(description=gettext_lazy("Turn off two-step sign-in"), permissions=["change"])
     def remove_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
-        """For people who lost their phone and their recovery codes; each has to be below the requester."""
+        """Turn off the second step of people who lost their phone and codes; each has to be below the requester."""
         ids = [person.pk for person in people if _is_below(request, person)]
         steps = Authenticator.objects.filter(user__in=ids)
         gone = steps.values("user").distinct().count()

@@ -17,7 +17,7 @@ class Slot:
 
 
 class AtOnce:
-    """At most `limit` requests at a time. A refusal halves the limit for the rest of the run, and all wait with it."""
+    """Limiter of requests at a time. A refusal halves the limit for the rest of the run, and all wait with it."""
 
     def __init__(self, limit: int, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self.limit = limit

@@ -26,7 +26,7 @@ WITH_FACTS = frozenset(
      "command-contents", "ide_selection", "task-notification", "files", "file", "attached_files", "document",
      "subagent_notification"}
 )  # fmt: skip
-"""Those around files, outputs and what a person chose: their text has facts."""
+"""Tags around files, outputs and chosen text, which have facts."""
 _OF_A_TOOL = re.compile(r"<system-reminder>\s*(?:Called the |Result of calling the )")
 """Claude Code's reminder with a file that the person named by @."""
 MAX_TAGS = 200
@@ -58,7 +58,7 @@ def places_in(text: str) -> Places:
 
 
 def without_facts(text: str, places: Places) -> Places:
-    """Those of the `places` that `places_in` found whose text has no facts."""
+    """The places, of those that `places_in` found, whose text has no facts."""
     return tuple(place for place in places if not _has_facts(text, place[0]))
 
 

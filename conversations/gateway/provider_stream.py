@@ -139,7 +139,7 @@ def data_of(event: list[str]) -> str:
 
 
 def take_chunk(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool) -> bool:
-    """Of a chat completion: the chunk with the usage is left out if the caller did not ask for it."""
+    """Leave out the chunk with a chat completion's usage if the caller did not ask for it."""
     data = data_of(event)
     tally.take(data)
     if not (_USAGE.search(data) or _ERROR.match(data)):

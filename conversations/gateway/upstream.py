@@ -43,7 +43,7 @@ STATUS: dict[type[ModelError], tuple[int, str]] = {
 
 
 class Target(NamedTuple):
-    """Where a profile's model is asked over OpenAI's API; the key "" means none."""
+    """The address and key of a profile's model over OpenAI's API; the key "" means none."""
 
     base_url: str
     api_key: str
@@ -127,7 +127,7 @@ async def accepted(
 
 @asynccontextmanager
 async def target_of(profile: ModelProfile) -> AsyncIterator[Target]:
-    """Where a profile's model is asked; a builtin model runs meanwhile. Raises NotConfigured without a needed key."""
+    """The address and key of a profile's model; a built-in one runs meanwhile. Raises NotConfigured without a key."""
     if profile.provider == ModelProfile.Provider.BUILTIN:
         async with builtin.shared().address() as (url, key):
             yield Target(url, key, profile.model_id)

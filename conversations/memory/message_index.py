@@ -93,7 +93,7 @@ class Proposed:
         return tuple(map(len, self.postings))
 
     def best(self, weights: Sequence[float], most: int) -> list[int]:
-        """At most this many entries, those with the heaviest terms first; of equal ones the newest."""
+        """The entries with the heaviest terms, of equal ones the newest, at most this many."""
         scores: defaultdict[int, float] = defaultdict(float)
         for posting, weight in zip(self.postings, weights, strict=True):
             for entry in posting:

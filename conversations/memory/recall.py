@@ -307,7 +307,7 @@ def shared_in(which: Q) -> Q:
 
 
 def _sharing(which: Q) -> QuerySet[Conversation]:
-    """Those of the conversations whose passages other conversations of their project get."""
+    """The conversations whose passages other conversations of their project get."""
     return Conversation.objects.filter(which, takes_part(), shares_memory=True, trashed_at=None, kind__in=IN_PROJECT)
 
 

@@ -70,7 +70,7 @@ class Answer:
         self.thoughts = Thoughts()
 
     def settle(self) -> None:
-        """Once the answer has ended: take thoughts apart that end with a closing tag alone."""
+        """Split off thoughts that end with a closing tag alone, once the answer has ended."""
         thoughts, text = split_closed(self.text)
         if thoughts and not self.thoughts.pieces:
             self.thoughts.add(thoughts)

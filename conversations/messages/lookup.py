@@ -58,7 +58,7 @@ def parsed(query: str) -> Query:
 def best(
     rows: QuerySet[Message], query: str, *, scope: str, is_own: Callable[[Message], bool], within: UUID | None = None
 ) -> list[Message] | None:
-    """At most POOL of `rows` for a query, the best first, of equal ones the latest; only rows that `is_own` accepts.
+    """The best rows for a query that `is_own` accepts: at most POOL, the best first, of equal ones the latest.
 
     The owner is checked after a row was read by its id: with the owner or the conversation in the query, SQLite would
     read all of their rows in search of a few. `within` a conversation, its tools' results are searched too.

@@ -86,7 +86,7 @@ class FormRows:
     new: PageForm
 
     def refuse(self, refusal: Refused) -> bool:
-        """As `PageForm.refuse`, by the form that is bound."""
+        """Refuse like `PageForm.refuse`, by the form that is bound."""
         return next(form for form in (*self.present, self.new) if form.is_bound).refuse(refusal)
 
 

@@ -116,7 +116,7 @@ class Meter:
     room: int
     """Tokens of the largest message that can be sent: what the system prompt and the reply leave."""
     lowered: str
-    """That the model's server was found to read less than its window was, in words; "" if it was not."""
+    """A sentence about a model whose server reads less than its window was; "" for any other."""
     breaks_even: int | None
     """Turns after which that compaction has paid for itself, at the model's prices; None: no prices, or never."""
     after: After | None

@@ -36,7 +36,7 @@ class Part:
     checkpoints: tuple[int, ...] = ()
     images: tuple[Image, ...] = ()
     quotes: tuple[Quote, ...] = ()
-    """Of what was recalled: each with its message."""
+    """The recalled passages, each with its message."""
 
     @property
     def role(self) -> str:

@@ -1,4 +1,4 @@
-"""Where SQLite and PostgreSQL differ for a program that runs: locks, limits of time, and states to read.
+"""Locks, time limits, consistent reads and refusals of SQLite and PostgreSQL, where the two differ.
 
 What settings differ in stands in `chatsite.settings`.
 """
@@ -21,11 +21,13 @@ from conversations.errors import Refused
 logger = logging.getLogger(__name__)
 
 STEPS = 1_000
-"""Of SQLite's machine, after which the clock is looked at: about as many rows as it reads in a few milliseconds."""
+"""Steps of SQLite's virtual machine between two looks at the clock: a few milliseconds."""
 CHECKPOINT_WAIT_MS = 50
-"""That a checkpoint waits for readers."""
+"""Milliseconds that a checkpoint of the write-ahead log waits for readers."""
 RETRY_SECONDS = 5
+"""Seconds after which a client may ask a busy database again."""
 FREE_SECONDS = 60
+"""Seconds after which a client may ask again where the disk was full."""
 _LOCKED = re.compile(r"database (?:table )?is locked|lock timeout|deadlock detected|too many (?:clients|connections)")
 _NOT_WRITABLE = re.compile(
     r"disk is full|disk I/O error|No space left on device|readonly database|in a read-only transaction"
@@ -123,7 +125,7 @@ class DatabaseNotWritable(Refused):
 
 
 def refusal_of(fault: BaseException | None) -> Refused | None:
-    """The refusal for a fault of the database that ends without a change to the request or the site, or None."""
+    """The refusal for a fault that a busy database caused, or one that cannot be written; None for any other."""
     while fault is not None:
         if isinstance(fault, OperationalError) and _LOCKED.search(str(fault)):
             return DatabaseBusy()

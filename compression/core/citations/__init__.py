@@ -1,1 +1,1 @@
-"""Where a summary's statements come from: the messages that each has, and the names and numbers that none has."""
+"""Sources of a summary's statements: the messages that have each, and the names and numbers that no message has."""

@@ -16,7 +16,7 @@ from compression.core.truncation import is_note
 from compression.core.values import Checkpoint, Turn
 
 MAX_TRIES = 3
-"""So often a summary is shortened to make room for its marks."""
+"""The most times that a summary is shortened to make room for its marks."""
 
 
 def unfound_in(

@@ -19,7 +19,7 @@ STEERED_KINDS = KINDS - {"quoted", "name"}
 MIN_QUOTED_WORDS = 3
 """A shorter quotation may be a word that the summary chose itself."""
 MAX_CAPITALS = 0.15
-"""Where more of the words within sentences have capitals, and the language is not known, these make no name."""
+"""The largest share of words with capitals within sentences, in an unknown language, at which capitals make a name."""
 TITLE_CAPITALS = 0.6
 """A statement with this share of capitals is a title."""
 

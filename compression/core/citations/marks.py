@@ -11,7 +11,7 @@ MARK = "(not found in the messages)"
 """Stands after an unsupported statement in the text that the model sees."""
 _MARKS = re.compile(rf" ?{re.escape(MARK)}")
 MAX_BLANKS = 8
-"""So many blanks after a statement that is left out go with it."""
+"""The most blanks that go with a statement that is left out."""
 _CLOSE = re.compile(r"[.!?…;。！？；｡]{0,9}[*_]{0,4}\Z")
 _BLANK_LINE = re.compile(r"[ \t>*+•·–—|-]*+(?:\d{1,3}[.)][ \t]*+)?+(?:\*\*)?+(?:[^\W\d_][\w /&-]{0,40}:)?+[ \t*|]*+")
 """Matches a line that has nothing but a list item's sign and a label."""

@@ -14,7 +14,7 @@ from compression.core.text.dates import Days
 from compression.core.text.relative_dates import resolve
 
 LOOKED_FOR = 1_000
-"""So many texts are looked for letter by letter; what a longer summary has beyond them counts as said."""
+"""The most texts that are looked for letter by letter; further ones of a longer summary count as found."""
 MAX_OCCURRENCES = 8
 """Occurrences of a number in the text that are looked at, as it may be a part of others."""
 BEGINNING = 4

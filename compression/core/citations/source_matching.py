@@ -29,7 +29,7 @@ MAX_READ_CHARS = 2_000_000
 MIN_VERBATIM_CHARS = 12
 """The least characters of a statement whose word-for-word match counts."""
 MAX_VERBATIM = 1_000
-"""So many statements are looked for word for word, the first ones; the others by their terms alone."""
+"""The most statements that are looked for word for word, the first ones; the others are found by their terms alone."""
 
 _SPEAKER = re.compile(r"[^\W_][\w .'-]{0,23}(?:, \d{4}-\d\d-\d\d)?: ")
 _DATE = re.compile(rf" \((?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{4}})?|\d{{4}})\)")

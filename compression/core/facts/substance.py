@@ -49,7 +49,7 @@ SEVERAL_FACTS, MIN_WORDS_FOR_FACTS = 5, 8
 Of a shorter one, the share of the facts that it keeps says enough.
 """
 FACTS_LOOKED_FOR = 1_000
-"""So many of the source's facts are looked for, the most important ones."""
+"""The most facts of the source that are looked for: the most important ones."""
 
 
 def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] | None = None) -> None:

@@ -38,7 +38,7 @@ MIN_HISTORY_TOKENS = 200
 SUMMARY_SHARE, MIN_SUMMARIES, MAX_SUMMARIES = 0.3, 900, 16_000
 """All summaries together may take this share of what a request may use, and from MIN_ to MAX_SUMMARIES tokens."""
 MAX_SUMMARIES_SHARE = 0.25
-"""In a window so small that MIN_SUMMARIES would be more, all summaries together may take this share."""
+"""The share of a small window for all summaries together, where MIN_SUMMARIES would be more."""
 RECALL_SHARE, MAX_RECALL = 0.25, 6_000
 """Recalled passages may take this share of what a request may use, and at most MAX_RECALL of the model's tokens."""
 MORE_RECALL = 1.5

@@ -190,7 +190,7 @@ def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy
 
 
 def _text_tokens(turn: Turn) -> int:
-    """At most the tokens of the turn's text: an image costs tokens too, but leaves nothing to summarise."""
+    """An upper bound of the tokens of a turn's text: an image costs tokens, but leaves nothing to summarise."""
     return min(turn.tokens, len(turn.content) + sum(len(use.arguments) + len(use.result or "") for use in turn.tools))
 
 

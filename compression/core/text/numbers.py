@@ -56,7 +56,7 @@ _TIME = re.compile(
 _TIME_UNITS = (1e-3, 1, 60, 3_600, 86_400, 604_800, 2_592_000, 31_536_000)
 
 MAX_DIGITS = 15
-"""Of a longer number, only the same digits are the same number."""
+"""The most digits of a number that is compared by its value; a longer one is compared by its digits."""
 
 
 def values_in(text: str) -> set[float]:

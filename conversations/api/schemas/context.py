@@ -46,7 +46,7 @@ class SentImage(BaseModel):
 
 
 class SentPart(BaseModel):
-    """Of a message with images: its words, or an image."""
+    """Part of a message with images: its words, or an image."""
 
     type: Literal["text", "image_url"] = about("What it is.", "text")
     text: str | None = Field(default=None, description="The words.", examples=["What is in this picture?"])

@@ -99,7 +99,7 @@ QUERIES = (
     Query("/model/info", litellm),
     Query("/api/show", ollama_model, names_model=True),
 )
-"""In order of trust: the first answer of a window that is in effect counts, else the first limit of a model."""
+"""Fields in order of trust: the first answer of a window that is in effect counts, else the first limit of a model."""
 
 
 def best(windows: list[Window | None]) -> Window | None:

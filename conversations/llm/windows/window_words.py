@@ -40,7 +40,7 @@ def window(profile: ModelProfile | None) -> str:
 
 
 def lowered(profile: ModelProfile | None) -> str:
-    """That the server reads less than the profile's window was, for people; "" if it does not."""
+    """A sentence for people about a server that reads less than the profile's window was; "" for any other."""
     if profile is None or not profile.window_replaced or profile.window_replaced <= profile.window:
         return ""
     how = {

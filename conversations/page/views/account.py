@@ -140,7 +140,7 @@ def delete_account(request: Request) -> HttpResponse:
 @member
 @require_safe
 def sign_in_again(request: Request) -> HttpResponse:
-    """For accounts that have neither a password nor a second step to confirm a change with."""
+    """The page for a change by an account that has neither a password nor a second step to confirm it with."""
     return render(request, "account/sign_in_again.html")
 
 
@@ -152,7 +152,7 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_in_at(service: str) -> str:
-    """Where a sign-in by this service begins."""
+    """The address where a sign-in by this service begins."""
     return reverse("github_login") if service == "github" else reverse("openid_connect_login", args=[service])
 
 
