@@ -32,7 +32,7 @@ MAX_COMPACTIONS = 200
     operation_id="runs_list_all",
 )
 def list_runs(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """A chat has none."""
+    """The tasks that an agent gave to its executors. A chat has none."""
     rows = AgentRun.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
     return newest_first(rows, run_json, by="created_at", cursor=cursor, limit=limit)
 
@@ -44,7 +44,7 @@ def list_runs(request: Request, conversation_id: UUID, cursor: Cursor = None, li
     operation_id="runs_read",
 )
 def read_run(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str, Any]:
-    """All that planner and executor said to each other, with the tools that were called, and how full its budget is."""
+    """The messages of planner and executor, their tool calls, and how much of the budget is used."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     run = get_object_or_404(AgentRun, conversation=conversation, pk=run_id)
     used = usage.flow_usage(transcript.load(run.thread_id))

@@ -66,7 +66,7 @@ def upload_attachment(request: Request, conversation_id: UUID) -> Status:
     openapi_extra={"responses": {200: {"description": "Its bytes.", "content": KINDS}}},
 )
 def read_attachment(request: Request, conversation_id: UUID, attachment_id: UUID) -> HttpResponse:
-    """Its bytes as they are kept: of an image without what tells where it was taken."""
+    """The stored bytes. Images are stored without the place where they were taken."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     rows = Attachment.objects.select_related("message")
     return sent_out(get_object_or_404(rows, conversation=conversation, pk=attachment_id))
@@ -76,10 +76,10 @@ def read_attachment(request: Request, conversation_id: UUID, attachment_id: UUID
     "/{uuid:conversation_id}/attachments/{uuid:attachment_id}",
     operation_id="attachments_remove",
     response={204: None},
-    summary="Remove a file that was not sent",
+    summary="Remove a file that is not sent yet",
     openapi_extra=refuses(409),
 )
 def remove_attachment(request: Request, conversation_id: UUID, attachment_id: UUID) -> Status:
-    """One that is part of a message stays: 404."""
+    """A file that is part of a message cannot be removed: 404."""
     attachments.remove(writable_conversation(request.auth, conversation_id), attachment_id)
     return Status(204, None)

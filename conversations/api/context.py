@@ -54,10 +54,10 @@ Flow = Annotated[
     "/conversations/{uuid:conversation_id}/context",
     operation_id="context_read",
     response=described(schema.Context),
-    summary="See what would be sent",
+    summary="Preview the next request",
 )
 def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Exactly what would be sent next, with the passages that are recalled for the latest question."""
+    """Exactly what the next request would send, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = next_request.preview(conversation)
     loaded = transcript.load(conversation.pk)
@@ -88,7 +88,10 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
 def compact_conversation(
     request: Request, conversation_id: UUID, body: run.CompactRequest | None = None
 ) -> dict[str, Any]:
-    """In the background: the answer names the task. While one runs, another is 409 with its id in the detail."""
+    """Starts a compaction in the background and answers with its task.
+
+    While one runs, another is 409 with its id in the detail.
+    """
     conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     asked = body or run.CompactRequest()
@@ -112,7 +115,7 @@ def compact_conversation(
     summary="Follow a compaction",
 )
 def read_progress(request: Request, task_id: UUID) -> dict[str, Any]:
-    """`result` once there is one, `error` where it failed or had nothing to do."""
+    """How far a compaction is: `result` once it has one, `error` if it failed or had nothing to do."""
     return _progress_json(_task(request, task_id))
 
 
@@ -124,9 +127,9 @@ def read_progress(request: Request, task_id: UUID) -> dict[str, Any]:
     openapi_extra=refuses(409),
 )
 def cancel_compaction(request: Request, task_id: UUID) -> dict[str, Any]:
-    """Nothing has changed then, whichever process was at it; what was paid so far is in its figures.
+    """The conversation stays as it was. Tokens that were spent so far are in the compaction's figures.
 
-    One that is over already is 409 `compaction_over`.
+    A compaction that has ended is 409 `compaction_over`.
     """
     row = _task(request, task_id)
     cancelling.cancel(row)
@@ -168,7 +171,7 @@ def _progress_json(row: Compaction) -> dict[str, Any]:
 def list_compactions(
     request: Request, conversation_id: UUID, flow: Flow = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    """All runs, those that failed or had nothing to do too; of an agent, those of its executors among them."""
+    """All compactions, also those that failed or had nothing to do, and those of an agent's executors."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     rows = compactions_of_all_flows(conversation)
     if flow:
@@ -189,7 +192,7 @@ def list_compactions(
     summary="List snapshots",
 )
 def list_snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """States that can be gone back to."""
+    """The earlier states that can be restored."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     rows = Snapshot.objects.filter(conversation=conversation)
     as_json = partial(_snapshot_json, window=conversation.window)
@@ -204,7 +207,7 @@ def list_snapshots(request: Request, conversation_id: UUID, cursor: Cursor = Non
     openapi_extra=refuses(409),
 )
 def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Keeps the state as it is now, to be gone back to."""
+    """Stores the present state, which can be restored later."""
     conversation = writable_conversation(request.auth, conversation_id)
     return _snapshot_json(states.take_snapshot(conversation), conversation.window)
 
@@ -217,7 +220,7 @@ def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
     openapi_extra=refuses(409),
 )
 def clear_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Nothing is compacted any more; a recovery snapshot keeps the state of before."""
+    """The whole history is sent again. A recovery snapshot keeps the state from before."""
     conversation = writable_conversation(request.auth, conversation_id)
     states.clear(conversation)
     return _state_json(conversation)
@@ -231,7 +234,7 @@ def clear_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     openapi_extra=refuses(409),
 )
 def edit_summary(request: Request, conversation_id: UUID, number: int, body: schema.SummaryText) -> dict[str, Any]:
-    """The summary in other words: a checkpoint of its own, in place of the one that was in force."""
+    """Replaces the words of a summary. The edited summary is a checkpoint of its own; the earlier one is kept."""
     conversation = writable_conversation(request.auth, conversation_id)
     return checkpoint_json(summaries.edit(conversation, number=number, text=body.summary), conversation.window)
 
@@ -244,7 +247,7 @@ def edit_summary(request: Request, conversation_id: UUID, number: int, body: sch
     openapi_extra=refuses(409),
 )
 def roll_back(request: Request, conversation_id: UUID, body: schema.RollbackRequest | None = None) -> dict[str, Any]:
-    """To a snapshot, or to before the last compaction. Messages written since stay."""
+    """Restores a snapshot, or the state before the last compaction. Messages that were written since stay."""
     conversation = disposable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     restored = compaction.rollback(conversation, snapshot_id=body.snapshot_id if body else None)

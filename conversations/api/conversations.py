@@ -50,10 +50,10 @@ Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the 
     "",
     operation_id="conversations_create",
     response={201: described(schema.Conversation)},
-    summary="Make a conversation",
+    summary="Create a conversation",
 )
 def create_conversation(request: Request, body: schema.NewConversation) -> dict[str, Any]:
-    """Empty, with the site's default model unless another is named."""
+    """The conversation is empty. It has the site's default model unless you name another."""
     fields = body.model_dump(exclude={"model", "project"})
     fields["effort"] = fields["effort"] or ""
     project = _project(request, body.project)
@@ -81,9 +81,10 @@ def list_conversations(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """One's own, the latest first. Those of the gateway can be read, rolled back and deleted; all else is 409
-    `read_only`: what they hold is decided by their caller's next call. What executors say is part of no list: an
-    agent's `runs` name it.
+    """Your own conversations, the latest first.
+
+    Those of the gateway can be read, rolled back and deleted; any other change is 409 `read_only`, as the next call of
+    their program decides what they hold. Messages of executors are in no list: `runs` of an agent names them.
     """
     rows = own_conversations(request.auth, kinds=(kind,) if kind else CHATS).select_related("model")
     if project:
@@ -100,7 +101,7 @@ def list_conversations(
     summary="Read a conversation",
 )
 def read_conversation(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Its settings, its goal, and how far its model can be trusted with it."""
+    """Its settings, its goal, and how reliable its model is at this length."""
     return _told(get_conversation(request.auth, conversation_id, kinds=TO_READ))
 
 
@@ -131,7 +132,7 @@ def change_conversation(request: Request, conversation_id: UUID, body: schema.Co
     openapi_extra=refuses(409),
 )
 def delete_conversation(request: Request, conversation_id: UUID) -> None:
-    """With all of its messages, summaries and runs, for good; a reply that is being written ends."""
+    """Deletes its messages, summaries and runs for good. A reply that is being written ends."""
     conversations.delete(disposable_conversation(request.auth, conversation_id))
 
 

@@ -48,7 +48,7 @@ MARKDOWN = {
     openapi_extra=refuses(also=MARKDOWN),
 )
 def export_conversation(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
-    """As a file. What is in it is the history: messages that were replaced are not."""
+    """The conversation as a file. Replaced messages are not in it."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     audit.note(audit.Action.EXPORTED, request.auth, f"conversation {conversation_id}")
     response: HttpResponse
@@ -68,9 +68,10 @@ def export_conversation(request: Request, conversation_id: UUID, format: Format 
     openapi_extra=FILE_BODY,
 )
 def import_file(request: Request) -> dict[str, Any]:
-    """The body is the file itself: our own export, a title and messages, or ChatGPT's or Claude's export; a list of
-    such; or the zip file that ChatGPT and Claude hand out. All of a conversation comes in, or nothing of it. A newer
-    export of ChatGPT or Claude brings what is new.
+    """The body is a file: an export of this site, of ChatGPT or of Claude, or a title and messages, or a list of these.
+
+    The zip files of ChatGPT and Claude can be sent as they are. Each conversation is imported whole or not at all. A
+    newer export of ChatGPT or Claude adds the messages that are new.
     """
     if request.content_type not in MEDIA_TYPES:
         raise UnsupportedMediaType(f"Send the body as {' or '.join(MEDIA_TYPES)}.")

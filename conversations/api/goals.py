@@ -23,7 +23,7 @@ router = Router(tags=["goal"])
     "/{uuid:conversation_id}/goal", operation_id="goals_read", response=described(schema.Goal), summary="Read the goal"
 )
 def read_goal(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """The active one; 404 where none is set."""
+    """The active goal; 404 if none is set."""
     goal = goals.active_goal(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
     if goal is None:
         raise NotFound("This conversation has no goal.")
@@ -38,7 +38,7 @@ def read_goal(request: Request, conversation_id: UUID) -> dict[str, Any]:
     openapi_extra=refuses(409),
 )
 def put_goal(request: Request, conversation_id: UUID, body: schema.GoalIn) -> dict[str, Any]:
-    """Or change its words, its priority and its progress."""
+    """Sets the goal, or changes the words, priority and progress of the active one."""
     conversation = writable_conversation(request.auth, conversation_id)
     progress = body.progress
     goal = goals.set_goal(conversation, description=body.description, priority=body.priority, progress=progress)

@@ -48,7 +48,7 @@ def list_all(
     openapi_extra=refuses(409),
 )
 def add(request: Request, conversation_id: UUID, body: schema.NewEntry) -> Any:
-    """In the person's own words, in force at once, in place of rules about the same thing."""
+    """The rule is in force at once and replaces rules about the same subject."""
     conversation = writable_conversation(request.auth, conversation_id)
     (text,) = clean_rules("text", [body.text])
     settings.add_rule(conversation, text)
@@ -61,11 +61,14 @@ def add(request: Request, conversation_id: UUID, body: schema.NewEntry) -> Any:
 @router.patch(
     "/{uuid:conversation_id}/ledger/{uuid:entry_id}",
     response=described(schema.Entry),
-    summary="Choose the state of an entry, or keep it for the project",
+    summary="Change an entry",
     openapi_extra=refuses(409),
 )
 def choose(request: Request, conversation_id: UUID, entry_id: UUID, body: schema.Choice) -> dict[str, Any]:
-    """In force, it is a rule of every request and takes the place of others about the same thing."""
+    """Sets its state, or keeps it for the project.
+
+    An entry in force is a rule of every request and replaces rules about the same subject.
+    """
     conversation = writable_conversation(request.auth, conversation_id)
     if body.state is None and body.kept is None:
         raise Invalid("state: name it, or kept.", field="state")

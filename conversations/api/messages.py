@@ -51,7 +51,7 @@ router = Router(tags=["messages"])
     summary="List messages",
 )
 def list_messages(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """In order, with the summary where history is cut."""
+    """The messages in order, with the summary at the place where older ones are compacted."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     after = _place(cursor) if cursor is not None else None
     rows = with_parts(history(conversation)).order_by("created_at")
@@ -70,15 +70,15 @@ def list_messages(request: Request, conversation_id: UUID, cursor: Cursor = None
     "/{uuid:conversation_id}/messages",
     operation_id="messages_send",
     response={201: described(schema.Turn), 200: described(schema.Turn), 202: described(schema.Begun)},
-    summary="Say something",
+    summary="Send a message",
     openapi_extra=refuses(402, 409, also=EVENTS),
 )
 async def send_message(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
-    """Answered once the last reply of the turn has ended, or as a stream of events; it goes on when the caller leaves.
+    """Sends a message and answers once the last reply has ended, or with a stream of its events (`stream`).
 
-    A reply that calls tools is one of the `steps`, and is followed by another; `assistant_message` is the last one.
-    `/compact`, with instructions behind it or none, is no message: it begins a compaction, as on the page, and is 202
-    with the task that `GET /api/tasks/{task_id}/progress` follows; with `stream` its events, up to its end.
+    The reply goes on if the caller leaves. Replies that call tools are in `steps`; `assistant_message` is the last
+    reply. A message `/compact`, with instructions or without, is not stored: it starts a compaction. The answer is 202
+    with its task, which `GET /api/tasks/{task_id}/progress` follows, or with `stream` the events of the compaction.
     """
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     if (instructions := compaction.command(body.content)) is not None:
@@ -93,11 +93,11 @@ async def send_message(request: Request, conversation_id: UUID, body: schema.New
     "/{uuid:conversation_id}/messages/{uuid:message_id}/regenerate",
     operation_id="messages_regenerate",
     response={201: described(schema.Turn)},
-    summary="Have a reply written anew",
+    summary="Regenerate a reply",
     openapi_extra=refuses(409, 413),
 )
 async def regenerate_reply(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
-    """A new reply in place of this one and of everything later; answered once it has ended."""
+    """Replaces this reply and everything after it by a new reply. The answer comes once the reply has ended."""
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     require_body_if_declared(request)
     return await _answered(conversation, partial(_regenerate, conversation, message_id))
@@ -107,13 +107,13 @@ async def regenerate_reply(request: Request, conversation_id: UUID, message_id: 
     "/{uuid:conversation_id}/messages/{uuid:message_id}/continue",
     operation_id="messages_go_on",
     response={201: described(schema.Turn)},
-    summary="Have a reply continued",
+    summary="Continue a reply",
     openapi_extra=refuses(409, 413),
 )
 async def continue_cut_reply(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
-    """The rest of the last reply, where it was cut off, stopped or interrupted: a message asks for it.
+    """Asks the model for the rest of the last reply, if that was cut off, stopped or interrupted.
 
-    That is the `user_message`. Answered once the reply to it has ended.
+    The `user_message` of the answer is the message that asks for it. The answer comes once the reply has ended.
     """
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     require_body_if_declared(request)
@@ -124,13 +124,13 @@ async def continue_cut_reply(request: Request, conversation_id: UUID, message_id
     "/{uuid:conversation_id}/messages/{uuid:message_id}/edit",
     operation_id="messages_edit",
     response={201: described(schema.Turn)},
-    summary="Ask in other words",
+    summary="Edit a question",
     openapi_extra=refuses(409),
 )
 async def edit_message(
     request: Request, conversation_id: UUID, message_id: UUID, body: schema.NewContent
 ) -> HttpResponseBase | Status:
-    """The question in other words, in place of it and of everything later; answered once the reply has ended."""
+    """Replaces the question and everything after it. The answer comes once the new reply has ended."""
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     return await _answered(conversation, partial(branches.edit, conversation, message_id, content=body.content))
 
@@ -145,7 +145,7 @@ async def edit_message(
 def fork_conversation(
     request: Request, conversation_id: UUID, message_id: UUID, body: schema.Fork | None = None
 ) -> Status:
-    """A new conversation: a copy of this one up to and including the message; an agent, where `kind` says so."""
+    """Copies the conversation up to and including the message. With `kind`, the copy is an agent."""
     conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     return Status(201, conversation_json(forks.fork(conversation, message_id, kind=body.kind if body else None)))
@@ -161,7 +161,7 @@ def fork_conversation(
 def change_message(
     request: Request, conversation_id: UUID, message_id: UUID, body: schema.MessageChange
 ) -> dict[str, Any]:
-    """A protected message is sent word for word, wherever it stands."""
+    """A protected message is always sent word for word; it is never compacted."""
     conversation = writable_conversation(request.auth, conversation_id)
     return message_json(protect(conversation, message_id, on=body.is_protected), conversation.window)
 

@@ -19,7 +19,7 @@ router = Router(tags=["models"])
 
 @router.get("/models", operation_id="models_list_all", response=described(schema.Models), summary="List models")
 def list_models(request: Request) -> dict[str, Any]:
-    """Those that are enabled for chat. Nobody is sent their keys and addresses."""
+    """The models that are enabled for chat, without their keys and addresses."""
     default = default_profile(request.auth.pk)
     return {"items": [_told(row, is_default=row == default) for row in chat_profiles(request.auth.pk)], "next": None}
 

@@ -23,14 +23,14 @@ router = Router(tags=["projects"])
 
 @router.get("", operation_id="projects_list_all", response=described(schema.Projects), summary="List projects")
 def list_projects(request: Request) -> dict[str, Any]:
-    """One's own and those that other people share with one, by name."""
+    """Your own projects and those that others share with you, by name."""
     rows = projects.counted(projects.projects_for(request.auth).select_related("model", "owner"))
     return {"items": [project_json(row) for row in rows]}
 
 
-@router.post("", operation_id="projects_create", response={201: described(schema.Project)}, summary="Make a project")
+@router.post("", operation_id="projects_create", response={201: described(schema.Project)}, summary="Create a project")
 def create_project(request: Request, body: schema.NewProject) -> dict[str, Any]:
-    """Conversations are put into it with `PATCH /api/conversations/{id}`, or made in it."""
+    """Move a conversation into it by `PATCH /api/conversations/{id}`, or create one with its `project`."""
     fields: projects.Changes = body.model_dump()  # type: ignore[assignment]
     fields["model"] = conversation_settings.named_profile(request.auth, body.model)
     return project_json(projects.create(request.auth, **fields))
@@ -40,7 +40,7 @@ def create_project(request: Request, body: schema.NewProject) -> dict[str, Any]:
     "/{uuid:project_id}", operation_id="projects_read", response=described(schema.Project), summary="Read a project"
 )
 def read_project(request: Request, project_id: UUID) -> dict[str, Any]:
-    """One's own conversations in it are listed by `GET /api/conversations?project=`."""
+    """`GET /api/conversations?project=` lists your own conversations in it."""
     return project_json(projects.get_project(request.auth, project_id, projects.MAY_READ))
 
 
@@ -48,7 +48,7 @@ def read_project(request: Request, project_id: UUID) -> dict[str, Any]:
     "/{uuid:project_id}", operation_id="projects_change", response=described(schema.Project), summary="Change a project"
 )
 def change_project(request: Request, project_id: UUID, body: schema.ProjectChanges) -> dict[str, Any]:
-    """Fields that are not named stay as they are. Its instructions are in every request from the next one on."""
+    """Fields that are not named stay as they are. New instructions are part of every request from the next one on."""
     project = projects.get_project(request.auth, project_id)
     changes: projects.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
     if "model" in changes:
@@ -67,10 +67,14 @@ def delete_project(request: Request, project_id: UUID) -> None:
     "/{uuid:project_id}/ledger",
     operation_id="projects_ledger",
     response=described(schema.KeptEntries),
-    summary="List what is kept for it",
+    summary="List the rules and notes of a project",
 )
 def list_kept(request: Request, project_id: UUID) -> dict[str, Any]:
-    """The rules and notes that all of its conversations have, each with its own conversation. The latest first."""
+    """
+
+    he rules and notes that all of its conversations share, each with the conversation that it comes from, the
+    latest first.
+    """
     project = projects.get_project(request.auth, project_id)
     return {
         "items": [
@@ -85,10 +89,10 @@ def list_kept(request: Request, project_id: UUID) -> dict[str, Any]:
     "/{uuid:project_id}/files",
     operation_id="projects_files",
     response=described(schema.Files),
-    summary="List its files",
+    summary="List the files of a project",
 )
 def list_files(request: Request, project_id: UUID) -> dict[str, Any]:
-    """By name. Each of its conversations gets the passages of them that bear on a message."""
+    """Its files by name. Each request of its conversations gets the passages that fit the question."""
     project = projects.get_project(request.auth, project_id, projects.MAY_READ)
     return {"items": [file_json(row) for row in project_files.described(project_files.files_of(project))]}
 
@@ -97,7 +101,7 @@ def list_files(request: Request, project_id: UUID) -> dict[str, Any]:
     "/{uuid:project_id}/files",
     operation_id="projects_add_file",
     response={201: described(schema.File)},
-    summary="Add a file",
+    summary="Upload a file to a project",
     openapi_extra=FORM_BODY,
 )
 def add_file(request: Request, project_id: UUID) -> Status:
@@ -118,10 +122,10 @@ def add_file(request: Request, project_id: UUID) -> Status:
     "/{uuid:project_id}/files/{uuid:file_id}",
     operation_id="projects_remove_file",
     response={204: None},
-    summary="Remove a file",
+    summary="Remove a file from a project",
 )
 def remove_file(request: Request, project_id: UUID, file_id: UUID) -> None:
-    """From the next request on no conversation gets passages of it."""
+    """The next request of each conversation has no passages of it any more."""
     project_files.remove(projects.get_project(request.auth, project_id, projects.MAY_WRITE), file_id)
 
 
@@ -129,10 +133,10 @@ def remove_file(request: Request, project_id: UUID, file_id: UUID) -> None:
     "/{uuid:project_id}/people",
     operation_id="projects_people",
     response=described(schema.People),
-    summary="List the people it is shared with",
+    summary="List the people of a project",
 )
 def list_people(request: Request, project_id: UUID) -> dict[str, Any]:
-    """By name. Its owner alone lists them."""
+    """The people by name. Only the owner can list them."""
     project = projects.get_project(request.auth, project_id)
     return {"items": [member_json(row) for row in project_members.members_of(project)]}
 
@@ -141,10 +145,13 @@ def list_people(request: Request, project_id: UUID) -> dict[str, Any]:
     "/{uuid:project_id}/people/{username}",
     operation_id="projects_share",
     response=described(schema.Person),
-    summary="Share it with a person",
+    summary="Share a project with a person",
 )
 def share_project(request: Request, project_id: UUID, username: str, body: schema.Share) -> dict[str, Any]:
-    """Where the operator allows it. A reader reads its chats and files; a writer adds files and has chats in it too."""
+    """A reader reads its chats and files; a writer also adds files and has chats of their own in it.
+
+    The operator can forbid sharing.
+    """
     project = projects.get_project(request.auth, project_id)
     return member_json(project_members.share(project, username, body.role))
 
@@ -153,10 +160,10 @@ def share_project(request: Request, project_id: UUID, username: str, body: schem
     "/{uuid:project_id}/people/{username}",
     operation_id="projects_unshare",
     response={204: None},
-    summary="Stop sharing it with a person",
+    summary="Stop sharing a project with a person",
 )
 def unshare_project(request: Request, project_id: UUID, username: str) -> None:
-    """Their conversations leave it and stay theirs. A person may end their own part."""
+    """The person keeps their conversations, which leave the project. People can remove themselves."""
     is_self = username == request.auth.get_username()
     project = projects.get_project(request.auth, project_id, projects.MAY_READ if is_self else (projects.OWNER,))
     member = project_members.members_of(project).filter(user__username=username).first()

@@ -22,11 +22,11 @@ Against = Annotated[UUID | None, Query(description="Another reply: `changes` say
 @router.get(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/request",
     response=described(schema.PastRequest),
-    summary="See what a reply was asked with",
+    summary="Read the request of a reply",
     operation_id="records_read",
 )
 def read_request(request: Request, conversation_id: UUID, message_id: UUID, against: Against = None) -> dict[str, Any]:
-    """The exact request of a past turn. 404 `no_record` for a message that was not asked for here."""
+    """The exact request that the model got for this reply. 404 `no_record` for a message that no model wrote here."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     replayed = replay.replay(conversation, message_id)
     if against is None:

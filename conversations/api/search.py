@@ -26,9 +26,9 @@ Words = Annotated[
 
 @router.get("/search", operation_id="search_find", response=described(HitPage), summary="Search every message")
 def search_messages(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
-    """In upper or lower case, in one's chats, archived ones too, and in messages that are compacted into a summary.
+    """Finds words in all of your chats, archived ones and compacted messages included. Case does not matter.
 
-    Titles come first, by their last change, then messages, the best first. Replaced messages are not found.
+    Titles come first, the latest change first, then messages, the best match first. Replaced messages are not found.
     """
     found = search.find_hits(request.auth, q, after=cursor, limit=limit)
     return {"items": [_told(hit) for hit in found.hits], "next": found.next}

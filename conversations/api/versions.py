@@ -26,7 +26,7 @@ router = Router(tags=["messages"])
     summary="List versions of a message",
 )
 def list_versions(request: Request, conversation_id: UUID, message_id: UUID) -> dict[str, Any]:
-    """The versions of a message, by number; one that was used again is shown as it was last."""
+    """The versions of a message by number."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     current = branches.message_of(conversation, message_id)
     found = [versions.version(current, number) for number in versions.numbers(current)]
@@ -53,7 +53,7 @@ def list_versions(request: Request, conversation_id: UUID, message_id: UUID) -> 
 def use_version(
     request: Request, conversation_id: UUID, message_id: UUID, body: schema.ChosenVersion
 ) -> dict[str, Any]:
-    """The conversation goes on from an earlier version and what followed it. No model is asked."""
+    """Goes on from an earlier version and the messages that followed it. No model is asked."""
     conversation = writable_conversation(request.auth, conversation_id)
     row = versions.use(conversation, message_id, number=body.version)
     load_parts(row)

@@ -93,7 +93,7 @@ class Compress(BaseModel):
 
 class MessagePage(BaseModel):
     items: list[Annotated[Compress | ListedMessage, Field(discriminator="type")]] = about(
-        "In order, with the summary where history is cut."
+        "The messages in order, with the summary at the place where older ones are compacted."
     )
     next: str | None = about("The `cursor` of the next page; null: this is the last.", None)
 
