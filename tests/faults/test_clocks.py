@@ -46,7 +46,7 @@ def served(tmp_path: Path, clock: Path) -> Iterator[Served]:
     key, cookie = furnish(data)
     with (
         LlmServer() as llm,
-        ShiftedSite(data, llm_url=llm.url, window=4_000, CLOCK=str(clock), LEASE_SECONDS="2") as site,
+        ShiftedSite(data, llm_url=llm.url, window=4_000, CLOCK=str(clock), LEASE_SECONDS="5") as site,
     ):
         yield Served(site, llm, key, cookie)
         assert "Traceback" not in (data / "serve.log").read_text()
