@@ -22,7 +22,7 @@ from conversations.runtime.bounded import BoundedCache
 
 MINUTE, HOUR = 60, 3_600
 MAILS_AN_HOUR = 5
-"""Mails that one address gets, whoever asks for them."""
+"""Mails that one address gets, by requests of any person."""
 GUESSES_A_MINUTE = 30
 """The most attempts of one address with invalid keys and sessions."""
 SIGN_INS_A_MINUTE = 30

@@ -42,7 +42,7 @@ class SessionAuth(APIKeyCookie):
     param_name = settings.SESSION_COOKIE_NAME
 
     def _get_key(self, request: HttpRequest) -> str | None:
-        # First who, then CSRF: a caller who forgot the key hears that first.
+        # The sign-in is checked before CSRF: a caller who forgot the key gets that answer.
         if self.param_name not in request.COOKIES:
             raise AuthenticationError
         address = request.META.get("REMOTE_ADDR", "")

@@ -42,7 +42,7 @@ def figures_of(row: Compaction, rungs: Sequence[Summariser], chosen: Climb) -> d
 
 
 def record_spending(row: Compaction, rungs: Sequence[Summariser]) -> None:
-    """Store the cost of a run that has no result, whoever has ended its row."""
+    """Store the cost of a run that has no result, even if another process has ended its row."""
     if any(isinstance(rung, ModelSummariser) and rung.has_asked for rung in rungs):
         Compaction.objects.filter(pk=row.pk).update(**_spent(row, rungs))
 

@@ -30,7 +30,7 @@ from conversations.llm.retries import pause_before_next
 ANOTHER_MAY = (BrokenReply, KeyRefused, ModelNotFound, NotConfigured, RateLimited, Unavailable)
 """Faults of a provider, not of the request: another one may answer."""
 MAX_PAUSE_SECONDS = 5.0
-"""A provider that asks for a longer pause is not asked again: the caller hears of it, and decides."""
+"""A provider that asks for a longer pause is not asked again: the caller gets the refusal, and decides."""
 QUICK_SECONDS = 10.0
 """A fault that took longer is not tried again: it was most likely a time-out."""
 

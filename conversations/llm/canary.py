@@ -29,7 +29,7 @@ def marked(prompt: Prompt, mark: str) -> Prompt:
 
 
 class Listener:
-    """Takes the mark out of a reply's pieces, wherever it stands; `heard`: it came."""
+    """Takes the mark out of a reply's pieces, wherever it stands; `heard` says whether it came."""
 
     def __init__(self, mark: str) -> None:
         self.heard = False

@@ -27,7 +27,7 @@ def is_on() -> bool:
 async def traced(
     deltas: AsyncGenerator[Delta], *, provider: str, model: str, host: str, most: int | None
 ) -> AsyncGenerator[Delta]:
-    """The deltas of one request to a model, with a span from the request to its end, whoever ends it."""
+    """The deltas of one request to a model, with a span from the request to its end by either side."""
     known: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider,

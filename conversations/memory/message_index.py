@@ -331,7 +331,7 @@ def _id(key: Any) -> UUID:
 
 def _catch_up(conversation_id: UUID | None, most: int) -> int:
     if not _noted(conversation_id, 1):
-        return 0  # without a transaction: on SQLite that would wait for whoever writes
+        return 0  # without a transaction: on SQLite that would wait for other writers
     with transaction.atomic():
         noted = _noted(conversation_id, most, lock=True)
         _index([_id(message) for _, message in noted])

@@ -1,4 +1,7 @@
-"""Decides who may create the first account: anybody on this machine alone, else whoever has the printed token."""
+"""Decides who may create the first account.
+
+Anybody may if the site serves this machine alone; else the printed token is needed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def forget() -> None:
 
 
 def invitation(url: str) -> str:
-    """The address at which the first account is created, for whoever starts the server; "" if there is an account."""
+    """The address at which the first account is created, for the server's log; "" if there is an account."""
     if User.objects.exists():
         return ""
     return f"The first account, which administers this site, is made at {url}/setup/?token={token()}"

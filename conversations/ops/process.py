@@ -17,7 +17,7 @@ GC_THRESHOLDS = 20_000, 20, 50
 
 
 class Process:
-    """Begun on the loop that everything runs on. `hears`: pages listen to events of other processes."""
+    """Background work of a process on one loop. With `hears`, pages get events of other processes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, hears: bool = True) -> None:
         work = queue.attach(loop)

@@ -38,7 +38,7 @@ _sending: set[asyncio.Task[None]] = set()
 
 
 class Relay:
-    """A process's connection to the others, on its own loop. `hears`: it receives events, not only commands."""
+    """A process's connection to the others, on its own loop. With `hears`, it receives events, not only commands."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, hears: bool) -> None:
         self.loop = loop

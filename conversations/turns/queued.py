@@ -73,7 +73,7 @@ def take(conversation: Conversation, queued_id: UUID) -> QueuedMessage:
 
 
 def go_on(conversation_id: UUID) -> None:
-    """Have the first message of the queue sent in the background; pages hear of it if it waits for its owner."""
+    """Have the first message of the queue sent in the background; pages are notified if it waits for its owner."""
     if not QueuedMessage.objects.filter(conversation=conversation_id).exists():
         return
     if _is_over(conversation_id):

@@ -110,7 +110,7 @@ def _as_context(note: Note) -> Note:
 
 
 def _preferred(note: Note) -> Note:
-    """A note of a summary of the same turns: whoever wrote it chose it for what they say."""
+    """A note of an earlier summary of the same turns, whose author chose it for its content."""
     return replace(note, weight=MUST_WEIGHT if note.phrase.section == DECISIONS else CHOSEN_FACTOR * note.weight)
 
 

@@ -62,7 +62,7 @@ async def stream_events(
     place = cursor.parse_cursor(last) if last else None
     with ExitStack() as open_:
         _count(request.auth, open_)
-        # Before the rows are read: what happens meanwhile is heard.
+        # Before the rows are read: events that happen meanwhile are not missed.
         listener = open_.enter_context(hub.listen(conversation_id))
         open_.enter_context(shutdown.notified(listener))
         begun = await sync_to_async(_begin)(request.auth, conversation_id, place)

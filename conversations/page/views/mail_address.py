@@ -92,7 +92,7 @@ class ForgottenForm(PasswordResetForm):
 
 
 class Forgotten(PasswordResetView):
-    """Sends a link to whoever has an account with the entered address; says the same to everybody."""
+    """Sends a link to the account with the entered address, if there is one; the answer is always the same."""
 
     form_class = ForgottenForm
     template_name = "account/forgotten.html"

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, resolve_url
 
 
 class SignIn(LoginWebAuthnView):
-    """The challenge for the browser as JSON, by GET; signs in whoever posts the passkey's answer to it."""
+    """GET answers with the challenge for the browser as JSON; POST of the passkey's answer to it signs in."""
 
     def form_invalid(self, form: AuthenticateWebAuthnForm) -> HttpResponse:
         query = {"passkey": "refused", "next": self.request.POST.get("next", "")}
