@@ -44,12 +44,12 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
+        except Conversation.NotUpdated:  # the conversation was deleted during the change
+            raise Http404("No such conversation.") from None
         except DatabaseError as fault:
             if known := refusal_of(fault):
                 return refused(request, known)
             raise
-        except Conversation.NotUpdated:  # the conversation was deleted during the change
-            raise Http404("No such conversation.") from None
 
     return guarded
 
