@@ -14,6 +14,7 @@ from django.db import DatabaseError, OperationalError
 
 from conversations.runtime.database import DatabaseNotWritable, refusal_of
 from tests.faults.serving import Served, serving
+from tests.furnishing import TOKEN
 from tests.servers import wait_until
 
 LEASE_SECONDS = 2
@@ -59,6 +60,15 @@ def test_a_message_for_which_there_is_no_room_is_refused_and_nothing_is_stored(s
     assert "Traceback" not in served.log
     assert say(served, id, "after").status_code == 201
     assert contents(served, id)[-2] == "after"
+
+
+def test_the_page_says_so_in_its_alert(served: Served) -> None:
+    headers = {"Cookie": served.cookie, "X-CSRFToken": TOKEN, "HX-Request": "true", "Referer": served.site.url}
+    address = f"{served.site.url}/c/{served.id}/send"
+    with full(served):
+        refused = httpx2.post(address, data={"content": "more " * 2_000}, headers=headers, timeout=60)
+    assert (refused.status_code, refused.headers["hx-retarget"]) == (503, "#alert"), refused.text
+    assert "full or read-only" in refused.text
 
 
 def test_a_reply_that_cannot_be_stored_is_written_again_once_there_is_room(served: Served) -> None:
