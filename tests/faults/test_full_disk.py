@@ -68,6 +68,7 @@ def test_the_page_says_so_in_its_alert(served: Served) -> None:
     with full(served):
         refused = httpx2.post(address, data={"content": "more " * 2_000}, headers=headers, timeout=60)
     assert (refused.status_code, refused.headers["hx-retarget"]) == (503, "#alert"), refused.text
+    assert refused.headers["retry-after"] == "60"
     assert "full or read-only" in refused.text
 
 

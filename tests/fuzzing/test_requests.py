@@ -122,8 +122,10 @@ def test_any_policy(client: httpx2.Client, served: Served, body: Any) -> None:
 @given(words=TEXTS)
 def test_any_search(client: httpx2.Client, served: Served, words: str) -> None:
     words = words.encode("utf-8", "surrogatepass").decode("utf-8", "replace")[:2_000]
-    for path in ("/api/search", f"/api/conversations/{served.id}/find"):
-        assert client.get(path, params={"q": words}).status_code in (200, 400, 404)
+    assert client.get("/api/search", params={"q": words}).status_code in (200, 400)
+    page = {"Cookie": served.cookie, "Authorization": ""}
+    for path in ("/search", f"/c/{served.id}/find"):
+        assert client.get(path, params={"q": words}, headers=page).status_code in (200, 400)
 
 
 @fuzzed
@@ -144,10 +146,9 @@ def test_any_headers(served: Served, path: str, headers: dict[str, bytes]) -> No
 @fuzzed
 @given(path=st.text(st.characters(codec="utf-8"), max_size=80), query=st.text(max_size=80))
 def test_any_address(client: httpx2.Client, served: Served, path: str, query: str) -> None:
-    shown = path.encode().decode("latin-1")
     url = httpx2.URL(served.site.url).copy_with(raw_path=b"/" + _quoted(path) + b"?" + _quoted(query))
     answer = client.get(url)
-    assert answer.status_code < 500, (shown, answer.text[:2_000])
+    assert answer.status_code < 500, answer.text[:2_000]
 
 
 def _quoted(text: str) -> bytes:

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from django_htmx.middleware import HtmxDetails
 
-from conversations.errors import Refused
+from conversations.errors import Refused, headers_of
 from conversations.models import Conversation
 from conversations.runtime.database import refusal_of
 
@@ -33,7 +33,7 @@ class Request(HttpRequest):
 def member(view: View) -> View:
     """Decorate a view: it requires sign-in, and a Refused error becomes a sentence on the page.
 
-    So does an error of a database that is busy or cannot be written.
+    So does the error of a database that is busy or cannot be written, if a form was sent.
     """
 
     @wraps(view)
@@ -47,7 +47,8 @@ def member(view: View) -> View:
         except Conversation.NotUpdated:  # the conversation was deleted during the change
             raise Http404("No such conversation.") from None
         except DatabaseError as fault:
-            if known := refusal_of(fault):
+            # Parts that the page reads by itself are asked for again by its scripts, without a word.
+            if request.method == "POST" and (known := refusal_of(fault)):
                 return refused(request, known)
             raise
 
@@ -64,9 +65,8 @@ def sign_in(request: Request) -> HttpResponse:
 
 def refused(request: Request, refusal: Refused) -> HttpResponse:
     """The refusal's reason as an error page, or for htmx in the alert line, which leaves the draft as it is."""
-    if not request.htmx:
-        return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
-    response = render(
-        request, "conversations/shared/_alert.html", {"message": refusal.without_field}, status=refusal.status
-    )
-    return reswap(retarget(response, "#alert"), "innerHTML")
+    template = "conversations/shared/_alert.html" if request.htmx else "error.html"
+    response = render(request, template, {"message": refusal.without_field}, status=refusal.status)
+    for name, value in headers_of(refusal).items():
+        response[name] = value
+    return reswap(retarget(response, "#alert"), "innerHTML") if request.htmx else response
