@@ -147,6 +147,7 @@ urlpatterns = [
     path("c/<uuid:pk>/timeline", timeline.timeline, name="timeline"),
     path("c/<uuid:pk>/next", requests.next_request, name="next"),
     path("c/<uuid:pk>/facts", requests.facts, name="facts"),
+    path("c/<uuid:pk>/meter", requests.foreseen, name="meter"),
     path("c/<uuid:pk>/compactions/<uuid:compaction_id>", compaction.compaction, name="compaction"),
     path("c/<uuid:pk>/compactions/<uuid:compaction_id>/changes", compaction.changes, name="changes"),
     path("c/<uuid:pk>/compactions/<uuid:compaction_id>/summary", compaction.edit_summary, name="edit_summary"),

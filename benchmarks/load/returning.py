@@ -12,6 +12,7 @@ import gzip
 import random
 import re
 import time
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from benchmarks.load.figures import spread
@@ -90,8 +91,8 @@ class Page:
 
 
 class Storm:
-    def __init__(self, *, port: int, cookie: str, ids: list[str]) -> None:
-        self.pages = [Page(port=port, cookie=cookie, id=id) for id in ids]
+    def __init__(self, *, ports: list[int], cookie: str, ids: list[str]) -> None:
+        self.pages = [Page(port=port, cookie=cookie, id=id) for port, id in zip(cycle(ports), ids, strict=False)]
 
     async def open(self) -> None:
         gate = asyncio.Semaphore(20)

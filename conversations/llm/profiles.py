@@ -35,6 +35,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import ATTEMPTS
 from conversations.llm.windows import windows
 from conversations.models import ModelProfile, User
+from conversations.runtime.compiled_query import Prepared
 
 Quality = Literal["fast", "standard"]
 Provider, Role, Source = ModelProfile.Provider, ModelProfile.Role, ModelProfile.WindowSource
@@ -84,9 +85,17 @@ def open_to(person_id: int) -> QuerySet[ModelProfile]:
     return enabled().filter(~Exists(groups) | Exists(groups.filter(group__user=person_id)) | Exists(superuser))
 
 
+_OPEN = Prepared(
+    lambda profile, person: open_to(person).filter(pk=profile).order_by().values_list("pk"),
+    profile=(ModelProfile._meta.pk, -7),
+    person=(User._meta.pk, -8),
+)
+"""`open_to` for one profile: every message of an open page asks it."""
+
+
 def is_open_to(profile: ModelProfile, person_id: int) -> bool:
     """Whether a person may use the profile now."""
-    return profile.enabled and open_to(person_id).filter(pk=profile.pk).exists()
+    return profile.enabled and bool(_OPEN.rows(profile=profile.pk, person=person_id))
 
 
 def chat_profiles(person_id: int) -> QuerySet[ModelProfile]:

@@ -123,7 +123,8 @@ def changed_since(shown: thread.Shown, version: str) -> str:
         return thread_and_meter(shown.conversation) + waiting
     fresh = [render_to_string("conversations/thread/_message.html", {"item": item, "fresh": True}) for item in items]
     seen = render_to_string("conversations/thread/_version.html", {"version": shown.version, "oob": True})
-    return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + meter(shown.conversation) + waiting
+    measured = meter(shown.conversation, foresees=False)
+    return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + measured + waiting
 
 
 def queue(conversation: Conversation, *, taken: str = "") -> SafeString:
@@ -142,9 +143,12 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
     return {"page": thread.thread_page(conversation), "version": thread.version(conversation)}
 
 
-def meter(conversation: Conversation) -> str:
-    """The meter, its warning, and the header's summary of the system prompt; for an agent, one meter a flow."""
-    measured = meters.meter(conversation)
+def meter(conversation: Conversation, *, foresees: bool = True) -> str:
+    """The meter, its warning, and the header's summary of the system prompt; for an agent, one meter a flow.
+
+    Without `foresees`, the page asks for the effect of a compaction once a person sees its place.
+    """
+    measured = meters.meter(conversation, foresees=foresees)
     context = {
         "meter": measured,
         "profile": conversation_settings.profile_of(conversation),

@@ -18,6 +18,7 @@ from conversations.access import CHATS, TO_READ, get_conversation, readable_conv
 from conversations.memory.citations import unsupported_in_force
 from conversations.memory.facts_kept import facts_kept
 from conversations.models import Conversation, Message
+from conversations.page import fragments
 from conversations.page.meter import meter, price, shares
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of
@@ -88,7 +89,7 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         "is_own": True,
         "is_chat": True,
         "coming": coming,
-        "meter": meter(conversation),
+        "meter": meter(conversation, foresees=False),
         "facts": facts_kept(conversation),
         "unsupported": unsupported_in_force(conversation),
         "rows": [Row(part, cost=price(conversation, part.tokens)) for part in parts],
@@ -98,6 +99,14 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         return render(request, "conversations/requests/_next.html", context)
     listed = sidebar(request.user, current=conversation)
     return render(request, "conversations/requests/next.html", context | {"sidebar": listed})
+
+
+@member
+@never_cache
+@require_GET
+def foreseen(request: Request, pk: UUID) -> HttpResponse:
+    """The meter, with what a compaction by hand would leave."""
+    return HttpResponse(fragments.meter(get_conversation(request.user, pk)))
 
 
 @member

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.urls import reverse
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
@@ -11,10 +12,12 @@ from conversations.compaction import compaction
 from conversations.memory import recall
 from conversations.models import Conversation, ModelProfile, User
 from conversations.page.meter import meter
+from conversations.page.thread import shown_messages
 from conversations.requests import usage
 from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.compaction.test_slope import grow, say
+from tests.conversations.pages import Pages
 
 pytestmark = pytest.mark.once
 SIZES = {8_000: (16, 45), 60_000: (100,), 128_000: (16, 270)}
@@ -112,6 +115,22 @@ def test_the_button_says_before_it_is_pressed_what_it_frees(conversation: Conver
     assert Compaction.objects.get().status == "succeeded"
     shown = meter(conversation)
     assert shown is not None and shown.frees == 0 and shown.left is None
+
+
+def test_a_page_that_comes_back_asks_for_what_compact_frees_once_it_is_seen(
+    conversation: Conversation, user: User
+) -> None:
+    """Half of the time of a page's fetch would go to a figure that nobody looks at, when a thousand pages come back."""
+    pages = Pages(user)
+    fill(conversation, 40)
+    version = shown_messages(conversation).version
+    say(conversation, "assistant", "Written while the page was away.", tokens=20)
+    address = reverse("meter", args=[conversation.pk])
+    fetched = pages.get("thread", conversation.pk, htmx=True, version=version).content.decode()
+    assert "Written while the page was away." in fetched and "frees" not in fetched.replace('id="frees"', "")
+    assert fetched.count(f'hx-get="{address}" hx-trigger="intersect once"') == 2, "beside Compact and in the meter"
+    asked = pages.get("meter", conversation.pk).content.decode()
+    assert "frees about" in asked and address not in asked
 
 
 def total(conversation: Conversation) -> int:

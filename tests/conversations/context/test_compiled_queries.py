@@ -1,4 +1,4 @@
-"""The two compiled queries of a turn read the columns that their fields are named after, with any values."""
+"""The compiled queries of a turn and a page read the columns that their fields are named after, with any values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from compression.core.values import ToolUse
 from conversations.context import head, transcript
+from conversations.llm import profiles
 from conversations.models import Conversation, Message, ModelProfile, Project, ToolCall, User
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +103,7 @@ def test_every_field_of_a_turn_is_read_from_its_own_column(talk: Conversation) -
 def test_a_compiled_query_is_compiled_once_and_has_a_place_for_every_value(talk: Conversation, user: User) -> None:
     other = Conversation.objects.create(owner=user, title="Another")
     assert [head.head_of(row.pk).id for row in (talk, other, talk)] == [talk.pk, other.pk, talk.pk]
-    for query in (head.HEAD, transcript.LIVE):
+    for query in (head.HEAD, transcript.LIVE, profiles._OPEN):
         query.rows(**{name: example for name, (_, example) in query._places.items()})
         compiled = query._compiled
         assert compiled is not None
