@@ -123,7 +123,7 @@ def turn(conversation: Any) -> None:
     finally:
         queue._dispatch = send
     token = begun.reply.lease_token
-    assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
+    assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.LeaseState.OURS
     prepare(conversation)
     replies.finish(Answer(begun.reply.pk, pieces=["an answer " * 60]), token, status="complete", tokens=124)
 

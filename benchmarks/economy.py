@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from benchmarks.caching import Cache, Tally
     from compression.core.plan.policy import Policy
     from compression.core.ports import Summariser
-    from compression.core.values import Draft, Passage, Turn, Written
+    from compression.core.values import Draft, Passage, SummariserOutput, Turn
     from conversations.context.transcript import Loaded
     from conversations.llm.port import Reply
     from conversations.llm.request import Prompt
@@ -297,10 +297,10 @@ class ScriptedModel:
 def summariser_of(loaded: Loaded, profile: Any, policy: Policy, model: ScriptedModel) -> Summariser:
     from compression.core.extractive.summariser import Extractive
     from conversations.compaction.model_summariser import ModelSummariser
-    from conversations.compaction.within import so_far
+    from conversations.compaction.prompt_cache_reuse import so_far
 
     class Scripted(ModelSummariser):
-        async def summarise(self, passage: Passage) -> Written:
+        async def summarise(self, passage: Passage) -> SummariserOutput:
             text = (await Extractive().summarise(replace(passage, max_tokens=int(0.8 * passage.max_tokens)))).text
             model.summary = "\n".join((text, *(f"- {fact.text}" for fact in passage.facts[:FACTS])))
             return await super().summarise(passage)

@@ -27,7 +27,7 @@ from chatsite import logs, probes
 from chatsite.addresses import believe_proxy
 from chatsite.admitted_requests import Admitted
 from chatsite.bodies import is_sign_in
-from chatsite.fair_places import Requester, requester
+from chatsite.fair_semaphore import Requester, requester
 from chatsite.gateway_handler import GATEWAY, GatewayHandler
 from chatsite.handler import Handler
 from chatsite.lifespan import lifespan

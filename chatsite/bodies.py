@@ -51,7 +51,7 @@ large = Budget(all=48_000_000, address=32_000_000)
 """The budget of large bodies, apart from small ones, so that slow uploads cannot block sign-ins or messages."""
 
 
-class Held:
+class BodyBytes:
     """The bytes of one body, counted in the small or the large budget. Use it on the loop."""
 
     def __init__(self, address: str) -> None:

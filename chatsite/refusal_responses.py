@@ -73,7 +73,7 @@ class SignedOut(Refused):
         super().__init__("What this request was let in by was taken back meanwhile. Sign in, or send a valid key.")
 
 
-class Stopping(Refused):
+class ServerStopping(Refused):
     """The server is stopping and gives the request up."""
 
     code = "busy"

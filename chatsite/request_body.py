@@ -9,8 +9,8 @@ from typing import Any
 from django.conf import settings
 
 from chatsite.admitted_requests import Admitted
-from chatsite.bodies import SMALL_BODY_BYTES, Held, is_sign_in
-from chatsite.fair_places import Full, Places
+from chatsite.bodies import SMALL_BODY_BYTES, BodyBytes, is_sign_in
+from chatsite.fair_semaphore import FairSemaphore, QueueFull
 from chatsite.known_callers import is_known
 from chatsite.refusal_responses import BodyTooLarge, Busy, TooSlow, Unknown
 from chatsite.request_threads import RequestThread
@@ -19,7 +19,7 @@ LARGE_BODY_BYTES = 1_000_000
 """A larger body takes so much memory while it is parsed that only MAX_LARGE_AT_ONCE may be parsed at a time."""
 MAX_LARGE_AT_ONCE = 2
 
-_large = Places()
+_large = FairSemaphore()
 
 
 class Incoming:
@@ -28,7 +28,7 @@ class Incoming:
     def __init__(self, scope: Any, receive: Any, thread: RequestThread, admitted: Admitted) -> None:
         headers = dict(scope["headers"])
         self._headers, self._path, self._admitted = scope["headers"], scope["path"], admitted
-        self._held = Held(str((scope.get("client") or [""])[0]))
+        self._held = BodyBytes(str((scope.get("client") or [""])[0]))
         self._most = SMALL_BODY_BYTES if is_sign_in(scope["method"], scope["path"]) else settings.MAX_BODY_BYTES
         self.declared = int(headers.get(b"content-length") or 0)
         self.is_whole = False
@@ -93,5 +93,5 @@ class Incoming:
             await self._thread.take()
             if not self._is_large:
                 self._held.close()  # the call may take minutes: do not count its body any longer
-        except Full:
+        except QueueFull:
             raise Busy from None

@@ -17,7 +17,7 @@ from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
 from django.db import connections
 
-from chatsite.fair_places import Places, Requester
+from chatsite.fair_semaphore import FairSemaphore, Requester
 
 MAX_IDLE_THREADS = 8
 """The most idle threads that are kept for later requests."""
@@ -61,11 +61,11 @@ LIMITS = {
 }
 """The number of places by kind; calls have MAX_REQUESTS."""
 _places = {
-    Kind.PAGE: Places(waiting=PAGES_WAITING),
-    Kind.CALL: Places(),
-    Kind.GATEWAY: Places(waiting=PAGES_WAITING),
-    Kind.FILE: Places(),
-    Kind.SIGN_IN: Places(waiting=SIGN_INS_WAITING),
+    Kind.PAGE: FairSemaphore(waiting=PAGES_WAITING),
+    Kind.CALL: FairSemaphore(),
+    Kind.GATEWAY: FairSemaphore(waiting=PAGES_WAITING),
+    Kind.FILE: FairSemaphore(),
+    Kind.SIGN_IN: FairSemaphore(waiting=SIGN_INS_WAITING),
 }
 _idle: list[ThreadPoolExecutor] = []
 _at_work: set[RequestThread] = set()
@@ -76,7 +76,7 @@ def _at_once(kind: Kind) -> int:
     return LIMITS.get(kind, settings.MAX_REQUESTS)
 
 
-class OneThread(Executor):
+class SingleThreadExecutor(Executor):
     """Executor with one thread, taken at the first work: an idle one, or a new one.
 
     A request that waits for its place has none, so that the next one finds the thread of the one before.
@@ -103,7 +103,7 @@ class RequestThread:
     """
 
     def __init__(self, kind: Kind, who: Requester = NOBODY) -> None:
-        self.executor = OneThread()
+        self.executor = SingleThreadExecutor()
         self._kind, self.who = kind, who
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
@@ -111,7 +111,7 @@ class RequestThread:
         _at_work.add(self)
 
     async def take(self) -> None:
-        """Wait for a place of the request's kind. Raises Full."""
+        """Wait for a place of the request's kind. Raises QueueFull."""
         await _places[self._kind].take(_at_once(self._kind), self.who)
         self._is_taken = True
 

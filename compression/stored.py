@@ -16,10 +16,10 @@ from django.db import transaction
 from compression.conf import policy as policy_of
 from compression.core.errors import CompactionSkipped
 from compression.core.extractive.summariser import Extractive
-from compression.core.measure import usage_of
 from compression.core.pipeline import compact
 from compression.core.plan.policy import Policy
 from compression.core.ports import Summariser
+from compression.core.request_usage import usage_of
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Draft, Steering, Transcript, Turn, Window
 from compression.defaults import setting

@@ -31,14 +31,14 @@ REVOKED_SHOWN = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewKey:
     """A new key with its plain text, which is not stored."""
 
     key: ApiKey
     plain: str = field(repr=False)
 
 
-def create_key(user: AbstractBaseUser, name: str) -> Made:
+def create_key(user: AbstractBaseUser, name: str) -> NewKey:
     """Create a key. Raises Invalid, or Conflict if the person has MAX_KEYS already."""
     name = " ".join(clean_text("name", name, limit=MAX_NAME).split())
     with transaction.atomic():
@@ -49,7 +49,7 @@ def create_key(user: AbstractBaseUser, name: str) -> Made:
                 code="too_many_keys",
                 limit=MAX_KEYS,
             )
-        made = Made(*ApiKey.make(user, name))
+        made = NewKey(*ApiKey.make(user, name))
         audit.note(audit.Action.KEY_MADE, user, f"key {made.key.pk}")
         return made
 

@@ -19,7 +19,7 @@ from conversations.context.provenance import FILED
 from conversations.errors import Invalid, NotFound
 from conversations.memory import message_index
 from conversations.messages import attachments, long_files
-from conversations.messages.attachments import Attached
+from conversations.messages.attachments import AttachedFile
 from conversations.messages.text_files import inlined
 from conversations.models import Attachment, Conversation, Message, Project
 from conversations.quota import require_storage
@@ -50,7 +50,7 @@ def add(project: Project, *, name: str, data: bytes, by: int | None = None) -> C
     digest = hashlib.sha256(text.encode()).hexdigest()
     name = attachments.clean_name(name)
     row = Attachment(owner_id=project.owner_id, name=name, digest=digest, **made)
-    parts = long_files.parts_of(Attached(row, text), tokens=PART_TOKENS)
+    parts = long_files.parts_of(AttachedFile(row, text), tokens=PART_TOKENS)
     with transaction.atomic():
         if not list(Project.objects.select_for_update().filter(pk=project.pk).values_list("pk")):
             raise NotFound(_("No such project."))
@@ -73,7 +73,7 @@ def add(project: Project, *, name: str, data: bytes, by: int | None = None) -> C
     return file
 
 
-def _store(file: Conversation, parts: list[Attached]) -> None:
+def _store(file: Conversation, parts: list[AttachedFile]) -> None:
     """Store the parts as the file's messages, a microsecond apart."""
     began, messages = timezone.now(), []
     for number, part in enumerate(parts):

@@ -77,7 +77,7 @@ def turn(conversation: Any) -> None:
 
     begun = begin.begin(conversation, content=QUESTION)
     token = begun.reply.lease_token
-    assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
+    assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.LeaseState.OURS
     ended = replies.finish(Answer(begun.reply.pk, pieces=[ANSWER]), token, status="complete", tokens=200)
     assert ended
 

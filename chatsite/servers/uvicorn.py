@@ -121,11 +121,11 @@ def _answering_to_the_end(app: Any) -> Any:
         except asyncio.CancelledError:
             if not is_begun:
                 from chatsite.refusal_responses import (  # the apps are there by now, unlike at the start
-                    Stopping,
+                    ServerStopping,
                     refuse,
                 )
 
-                await refuse(scope, None, send, Stopping())
+                await refuse(scope, None, send, ServerStopping())
 
     return answering
 

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compression.core.measure import usage_of
 from compression.core.plan.aging import merged_into_one
+from compression.core.request_usage import usage_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import Checkpoint, Group, Transcript, Turn
 from compression.core.window import groups

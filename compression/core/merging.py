@@ -37,7 +37,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class MergeStrategy:
     """How the summaries of independent parts become one.
 
     The summariser reads and writes `window` tokens beside its instructions. The last summary has `max_tokens` and takes

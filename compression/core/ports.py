@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from compression.core.values import Passage, Turn, Written
+from compression.core.values import Passage, SummariserOutput, Turn
 
 OnStage = Callable[[str, int], Awaitable[None]]
 """Called when a stage begins, with the stage's name and the percentage that is done."""
@@ -31,7 +31,7 @@ class PartWatch(Protocol):
         ...
 
 
-class Unwatched:
+class NoPartWatch:
     """The PartWatch of callers that need no progress of parts."""
 
     async def planned(self, steps: Sequence[Sequence[float]], *, at_once: int, tokens: int) -> None:
@@ -69,6 +69,6 @@ class Summariser(Protocol):
     fills_budget: bool
     marks_progress: bool
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         """Summarise one passage. Raises CompactionFailed("summarise", reason)."""
         ...

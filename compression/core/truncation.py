@@ -12,7 +12,7 @@ from compression.core.facts.kept import repair
 from compression.core.sections import SUMMARY
 from compression.core.text.statements import statements_in_summary, statements_of
 from compression.core.tokens import count_tokens
-from compression.core.values import Passage, Written
+from compression.core.values import Passage, SummariserOutput
 
 MAX_FACTS = 60
 EARLIER_SHARE = 0.7
@@ -30,8 +30,8 @@ class Truncation:
     fills_budget = False
     marks_progress = False
 
-    async def summarise(self, passage: Passage) -> Written:
-        return Written(await asyncio.to_thread(truncated, passage))
+    async def summarise(self, passage: Passage) -> SummariserOutput:
+        return SummariserOutput(await asyncio.to_thread(truncated, passage))
 
 
 def truncated(passage: Passage) -> str:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from compression.core.citation_values import Citations
 from compression.core.goal import Progress
-from compression.core.merging import Merging
+from compression.core.merging import MergeStrategy
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -275,7 +275,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SummariserOutput:
     """A summariser's output; `finished` is False if it was cut off. `saw_all`: its author has read the whole
     conversation as it is sent, not the passage alone.
     """
@@ -326,7 +326,7 @@ class Draft:
     folded: tuple[Checkpoint, ...] = ()
     originals: tuple[Turn, ...] = ()
     passages: tuple[Passage, ...] = ()
-    merging: Merging | None = None
+    merging: MergeStrategy | None = None
     level: int = 0
     max_tokens: int = 0
     limit: int = 0

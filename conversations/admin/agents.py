@@ -10,7 +10,7 @@ from django.utils.safestring import mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
-from conversations.admin.base import OfConversations, ReadOnlyAdmin, linked
+from conversations.admin.base import ConversationRowsAdmin, ReadOnlyAdmin, linked
 from conversations.models import AgentRun, AgentStep
 
 OPENING = 100
@@ -54,7 +54,7 @@ class StepInline(admin.TabularInline):
 
 
 @admin.register(AgentRun)
-class AgentRunAdmin(OfConversations, ReadOnlyAdmin):
+class AgentRunAdmin(ConversationRowsAdmin, ReadOnlyAdmin):
     ordering = ["-created_at", "-id"]
     list_display = ["created_at", "begins", "of", "status", "turns", "finished_at"]
     list_select_related = ["conversation"]

@@ -32,7 +32,7 @@ def linked(conversation: Conversation) -> str:
     return format_html('<a href="{}">{}</a>', address, conversation)
 
 
-class OfConversations(admin.ModelAdmin):
+class ConversationRowsAdmin(admin.ModelAdmin):
     """Pages of conversations and of their rows; the audit log has who looked at another person's."""
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:

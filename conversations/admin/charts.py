@@ -18,7 +18,7 @@ from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics.charts import Chart, Series, labelled
-from conversations.analytics.comparisons import Compared, mean_agreement
+from conversations.analytics.comparisons import ComparisonGroup, mean_agreement
 from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tallies, Tally, grouped, total
 from conversations.runtime.amounts import amount, localized
@@ -223,11 +223,11 @@ def of_comparisons(overview: Overview) -> list[Chart]:
     ]
 
 
-def _prompt(row: Compared) -> str:
+def _prompt(row: ComparisonGroup) -> str:
     return row.prompt or _("no model")
 
 
-def _agreement(title: str, rows: list[Compared], by: Callable[[Compared], str], note: str) -> Chart:
+def _agreement(title: str, rows: list[ComparisonGroup], by: Callable[[ComparisonGroup], str], note: str) -> Chart:
     means = list(mean_agreement(rows, by).items())[:MAX_REASONS]
     labels = tuple(f"{name} ({amount(replies)})" for name, (replies, _mean) in means)
     values = tuple(round(100 * mean, 1) for _name, (_replies, mean) in means)

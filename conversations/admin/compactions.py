@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations.admin.base import OfConversations, ReadOnlyAdmin, linked
+from conversations.admin.base import ConversationRowsAdmin, ReadOnlyAdmin, linked
 from conversations.compaction.progress import eta_seconds
 from conversations.memory.citations import citations_of, citations_of_checkpoint
 from conversations.memory.facts_kept import facts_kept_of
@@ -22,7 +22,7 @@ SOURCES_SHOWN = 500
 
 
 @admin.register(Compaction)
-class CompactionAdmin(OfConversations, ReadOnlyAdmin):
+class CompactionAdmin(ConversationRowsAdmin, ReadOnlyAdmin):
     """A compaction, with its summary beside the source messages."""
 
     list_display = [
@@ -132,7 +132,7 @@ def sources_of(row: Compaction) -> QuerySet[Message]:
 
 
 @admin.register(Checkpoint)
-class CheckpointAdmin(OfConversations, ReadOnlyAdmin):
+class CheckpointAdmin(ConversationRowsAdmin, ReadOnlyAdmin):
     list_display = ["created_at", "conversation", "number", "level", "token_count", "original_tokens", "active"]
     list_select_related = ["conversation"]
     list_filter = ["active", "provisional", "level", "created_at"]
@@ -146,7 +146,7 @@ class CheckpointAdmin(OfConversations, ReadOnlyAdmin):
 
 
 @admin.register(Snapshot)
-class SnapshotAdmin(OfConversations, ReadOnlyAdmin):
+class SnapshotAdmin(ConversationRowsAdmin, ReadOnlyAdmin):
     list_display = ["created_at", "conversation", "purpose", "compressed_tokens", "compressed_at"]
     list_select_related = ["conversation"]
     list_filter = ["purpose", "created_at"]

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations.admin.base import Deletion, OfConversations, deletion, linked
+from conversations.admin.base import ConversationRowsAdmin, Deletion, deletion, linked
 from conversations.compaction import compaction, snapshots
 from conversations.errors import Refused
 from conversations.instructions import conversation_settings
@@ -66,7 +66,7 @@ def _changes(stored: Conversation, values: dict[str, Any]) -> conversation_setti
 
 
 @admin.register(Conversation)
-class ConversationAdmin(OfConversations):
+class ConversationAdmin(ConversationRowsAdmin):
     form = ConversationForm
     list_display = ["__str__", "kind", "owner", "model", "message_count", "is_compressed", "updated_at"]
     list_select_related = ["owner", "model"]

@@ -24,7 +24,7 @@ from conversations.messages import replies
 from conversations.messages.answer import Answer
 from conversations.messages.thoughts import Thoughts
 from conversations.models import ModelProfile
-from conversations.requests.request_log import Sent
+from conversations.requests.request_log import SentRequest
 from conversations.requests.usage import usage_of
 
 
@@ -116,7 +116,7 @@ async def _stream(
     on_thought: Callable[[str], None] | None,
 ) -> None:
     profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    bare = Sent(loaded, prompt.assemble(loaded, may_call=count_request()), profile)
+    bare = SentRequest(loaded, prompt.assemble(loaded, may_call=count_request()), profile)
     answer.sent, returned = await thoughts.added(bare)
     model = connect(profile, used=bare.used + returned, effort=loaded.head.effort)
     async with aclosing(model.stream(answer.sent.prompt)) as deltas:

@@ -108,7 +108,7 @@ async def _result(work: Work, loaded: Loaded, asked: ToolRequest, planner: Plann
     head = loaded.head
     if planner:
         return await planner(work, asked, head.tools)
-    return await work.belt.call(asked, among=head.tools, about=head.parent_id or head.id)
+    return await work.toolbox.call(asked, among=head.tools, about=head.parent_id or head.id)
 
 
 def _begin(work: Work, row: ToolCall) -> None:

@@ -24,7 +24,7 @@ class Work:
 
     conversation_id: UUID
     token: UUID
-    belt: Toolbox
+    toolbox: Toolbox
     reply_id: UUID | None = None
     requests: int = 0
     thoughts: TurnThoughts = field(default_factory=TurnThoughts)

@@ -18,11 +18,11 @@ from conversations.context.transcript import Loaded
 from conversations.llm.thinking.thoughts import Returned
 from conversations.messages.answer import Answer
 from conversations.models import Message
-from conversations.requests.request_log import Sent
+from conversations.requests.request_log import SentRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReplyThoughts:
     """The thoughts of one reply as they go back, and their tokens by our count."""
 
     returned: Returned
@@ -33,13 +33,13 @@ class Kept:
 class TurnThoughts:
     """The thoughts by the ids of replies; None for a reply without any."""
 
-    known: dict[str, Kept | None] = field(default_factory=dict)
+    known: dict[str, ReplyThoughts | None] = field(default_factory=dict)
 
     def note(self, answer: Answer) -> None:
         """Remember the thoughts of a reply that has ended, for the requests that follow in its turn."""
         self.known[str(answer.id)] = _kept(answer.thoughts.returned)
 
-    async def added(self, sent: Sent) -> tuple[Sent, int]:
+    async def added(self, sent: SentRequest) -> tuple[SentRequest, int]:
         """The request with the thoughts that go back, and their tokens as the model counts them.
 
         The latest go first, each reply's whole; those that do not fit into the window are left out.
@@ -72,10 +72,10 @@ def _places(loaded: Loaded) -> Iterator[tuple[int, Turn]]:
         yield place, turn
 
 
-def _kept(returned: Returned | None) -> Kept | None:
-    return Kept(returned, count_tokens(json.dumps(returned, ensure_ascii=False))) if returned else None
+def _kept(returned: Returned | None) -> ReplyThoughts | None:
+    return ReplyThoughts(returned, count_tokens(json.dumps(returned, ensure_ascii=False))) if returned else None
 
 
-def _stored(ids: list[str]) -> dict[str, Kept | None]:
+def _stored(ids: list[str]) -> dict[str, ReplyThoughts | None]:
     rows = Message.objects.filter(pk__in=map(UUID, ids)).values_list("pk", "returned_thoughts")
     return {str(pk): _kept(returned) for pk, returned in rows}

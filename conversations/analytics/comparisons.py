@@ -13,7 +13,7 @@ from conversations.models import ShadowComparison
 COLUMNS = ("model", "judge", "compaction__strategy", "compaction__prompt", "compaction__trigger", "compaction__flow")
 
 
-class Compared(NamedTuple):
+class ComparisonGroup(NamedTuple):
     """The comparisons of one model, judge, strategy, prompt, trigger and flow; `agreement` is a sum of 0 to 1 each."""
 
     model: str
@@ -28,15 +28,17 @@ class Compared(NamedTuple):
     full_tokens: int
 
 
-def comparisons(days: Days) -> list[Compared]:
+def comparisons(days: Days) -> list[ComparisonGroup]:
     """The comparisons of these days in one query, by a range of the key; a copied reply has none."""
     first, *_, end = days.bounds
     rows = ShadowComparison.objects.filter(id__gte=first, id__lt=end).order_by()
     sums = (Count("pk"), Sum("agreement"), Sum("sent_tokens"), Sum("full_tokens"))
-    return [Compared(*row) for row in rows.values_list(*COLUMNS).annotate(*sums)]
+    return [ComparisonGroup(*row) for row in rows.values_list(*COLUMNS).annotate(*sums)]
 
 
-def mean_agreement(rows: Iterable[Compared], by: Callable[[Compared], str]) -> dict[str, tuple[int, float]]:
+def mean_agreement(
+    rows: Iterable[ComparisonGroup], by: Callable[[ComparisonGroup], str]
+) -> dict[str, tuple[int, float]]:
     """(replies, mean agreement) of each value of `by`, the most frequent first."""
     sums: dict[str, tuple[int, float]] = {}
     for row in rows:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from compression import analytics
 from compression.days import Days
 from compression.models import Compaction
-from conversations.analytics import ledger
+from conversations.analytics import tallies
 from conversations.analytics.totals import Tallies, Tally, grouped, merged, total
 from conversations.models import ApiKey, GatewayCall
 
@@ -71,10 +71,10 @@ def account_of(owner: AbstractBaseUser, days: Days) -> Account:
     """The person's account. It reads only the owner's rows, in a constant number of queries."""
     own = Compaction.objects.filter(conversation__owner_id=owner.pk)
     return Account(
-        ledger.replies(days, owner=owner),
-        ledger.calls(days, owner=owner),
-        ledger.summaries(analytics.runs(own, days)),
-        ledger.errands(days, owner=owner),
+        tallies.replies(days, owner=owner),
+        tallies.calls(days, owner=owner),
+        tallies.summaries(analytics.runs(own, days)),
+        tallies.errands(days, owner=owner),
         dict(ApiKey.objects.filter(user_id=owner.pk).values_list("pk", "name")),
     )
 

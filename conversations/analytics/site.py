@@ -13,9 +13,9 @@ from compression import analytics
 from compression.analytics import Run
 from compression.days import Days
 from compression.models import Compaction
-from conversations.analytics import ledger
-from conversations.analytics.comparisons import Compared, comparisons
-from conversations.analytics.ledger import Wait
+from conversations.analytics import tallies
+from conversations.analytics.comparisons import ComparisonGroup, comparisons
+from conversations.analytics.tallies import ReplyTime
 from conversations.analytics.totals import Tallies, merged
 
 KEPT_SECONDS = 600
@@ -28,15 +28,15 @@ FORMAT_VERSION = 3
 class Overview:
     replies: Tallies
     calls: Tallies
-    waits: list[Wait]
+    waits: list[ReplyTime]
     runs: list[Run]
     errands: Tallies
-    compared: list[Compared]
+    compared: list[ComparisonGroup]
 
     @cached_property
     def paid(self) -> Tallies:
         """The totals of requests for summaries."""
-        return ledger.summaries(self.runs)
+        return tallies.summaries(self.runs)
 
     @property
     def models(self) -> list[str]:
@@ -99,13 +99,13 @@ def _cached_overview(days: Days) -> Overview:
 
 
 def _query_overview(days: Days) -> Overview:
-    replies = ledger.replies(days)
+    replies = tallies.replies(days)
     answered = sum(tally.requests for kind, tally in replies.items() if not kind.reason)
     return Overview(
         replies,
-        ledger.calls(days),
-        ledger.waits(days, of=answered),
+        tallies.calls(days),
+        tallies.waits(days, of=answered),
         analytics.runs(Compaction.objects.all(), days),
-        ledger.errands(days),
+        tallies.errands(days),
         comparisons(days),
     )

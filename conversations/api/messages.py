@@ -39,7 +39,7 @@ from conversations.requests import usage
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
 from conversations.turns import branches, continue_reply, forks, stop, turn
-from conversations.turns.begin import Begun
+from conversations.turns.begin import BegunTurn
 
 router = Router(tags=["messages"])
 
@@ -69,7 +69,7 @@ def list_messages(request: Request, conversation_id: UUID, cursor: Cursor = None
 @router.post(
     "/{uuid:conversation_id}/messages",
     operation_id="messages_send",
-    response={201: described(schema.Turn), 200: described(schema.Turn), 202: described(schema.Begun)},
+    response={201: described(schema.Turn), 200: described(schema.Turn), 202: described(schema.BegunCompaction)},
     summary="Send a message",
     openapi_extra=refuses(402, 409, also=EVENTS),
 )
@@ -169,7 +169,7 @@ def change_message(
 @router.post(
     "/{uuid:conversation_id}/stop",
     operation_id="messages_stop",
-    response=described(schema.Stopped),
+    response=described(schema.StoppedReply),
     summary="Stop the reply",
     openapi_extra=refuses(409),
 )
@@ -179,7 +179,7 @@ def stop_reply(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 
 async def _answered(
-    conversation: Conversation, begin: Callable[[], Begun], *, stream: bool = False
+    conversation: Conversation, begin: Callable[[], BegunTurn], *, stream: bool = False
 ) -> HttpResponseBase | Status:
     """The result of a turn once its reply has ended, or its events as they come."""
     since = timezone.now()
@@ -196,10 +196,10 @@ async def _answered(
     return Status(200 if begun.replayed else 201, await sync_to_async(_outcome)(conversation, begun, since))
 
 
-def _regenerate(conversation: Conversation, message_id: UUID) -> Begun:
+def _regenerate(conversation: Conversation, message_id: UUID) -> BegunTurn:
     reply = branches.regenerate(conversation, message_id)
     asked = conversation.messages.filter(HISTORY, role=Message.Role.USER, created_at__lt=reply.created_at)
-    return Begun(asked.latest("created_at"), reply)
+    return BegunTurn(asked.latest("created_at"), reply)
 
 
 def _message_item(row: Message, window: Window) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _cursor_parts(place: tuple[datetime, int]) -> tuple[datetime, str]:
     return place[0], str(place[1])
 
 
-def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[str, Any]:
+def _outcome(conversation: Conversation, begun: BegunTurn, since: datetime) -> dict[str, Any]:
     """The result of a turn. A compaction is reported if it ended during the turn."""
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:

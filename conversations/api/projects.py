@@ -12,7 +12,7 @@ from conversations.api.attachments import FORM, FORM_BODY
 from conversations.api.auth import Request
 from conversations.api.schemas import projects as schema
 from conversations.api.schemas.fields import described
-from conversations.context.kept import standing_in, with_replacements
+from conversations.context.kept_entries import standing_in, with_replacements
 from conversations.errors import NotFound, UnsupportedMediaType
 from conversations.instructions import conversation_settings
 from conversations.messages.file_http import received

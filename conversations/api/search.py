@@ -34,7 +34,7 @@ def search_messages(request: Request, q: Words, cursor: Cursor = None, limit: Li
     return {"items": [_told(hit) for hit in found.hits], "next": found.next}
 
 
-def _told(hit: search.Hit) -> dict[str, Any]:
+def _told(hit: search.SearchHit) -> dict[str, Any]:
     conversation, message = hit.conversation, hit.message
     return {
         "conversation": {"id": str(conversation.pk), "title": conversation.title, "archived": conversation.archived},

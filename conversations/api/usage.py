@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from compression.days import Days
 from conversations import spending
-from conversations.analytics import ledger, person
+from conversations.analytics import person, tallies
 from conversations.analytics.person import Account
 from conversations.analytics.totals import Tally, total
 from conversations.api.auth import Request
@@ -52,7 +52,7 @@ def read_usage(request: Request, since: Since = None, until: Until = None, by: B
         "total": _total(account),
         "budget": _budget(own),
         "shared_budgets": [_budget(budget) | {"group": group} for group, budget in shared.items()],
-        "storage": ledger.storage(request.auth),
+        "storage": tallies.storage(request.auth),
     }
 
 

@@ -33,8 +33,8 @@ from conversations.compaction.model_summariser import ModelSummariser
 from conversations.compaction.outcome import count_spending, figures_of, record_spending
 from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
+from conversations.compaction.prompt_cache_reuse import so_far
 from conversations.compaction.snapshots import Superseded, rollback, undo
-from conversations.compaction.within import so_far
 from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
@@ -176,17 +176,17 @@ async def _compact(row: Compaction, progress: Progress) -> None:
     begin = await sync_to_async(source)(loaded, rebuild=with_model)
     originals = sync_to_async(partial(transcript.originals, row.conversation_id))
     within = so_far(loaded) if with_model and policy.summary_request == "conversation" else None
-    ways = await fallback_chain(
+    chain = await fallback_chain(
         loaded.head, steering, policy=policy, source=begin, with_model=with_model, within=within
     )
     try:
         chosen = await first_good_draft(
-            ways,
+            chain,
             partial(_drafted, progress, begin, policy, steering, originals),
             least=policy.min_retention,
             pinned=[*loaded.head.rules, *(text for _, text in loaded.head.noted)],
         )
-        figures = await sync_to_async(figures_of)(row, ways.rungs, chosen)
+        figures = await sync_to_async(figures_of)(row, chain.summarisers, chosen)
         await sync_to_async(save)(
             row,
             loaded.head,
@@ -198,38 +198,43 @@ async def _compact(row: Compaction, progress: Progress) -> None:
         )
     except BaseException:
         if row.is_active:
-            await asyncio.shield(sync_to_async(record_spending)(row, ways.rungs))
+            await asyncio.shield(sync_to_async(record_spending)(row, chain.summarisers))
         raise
     finally:
-        await asyncio.shield(sync_to_async(count_spending)(loaded.head.owner_id, ways.rungs))
+        await asyncio.shield(sync_to_async(count_spending)(loaded.head.owner_id, chain.summarisers))
 
 
 async def _drafted(
-    progress: Progress, source: Transcript, policy: Policy, steering: Steering, originals: Originals, rung: Summariser
+    progress: Progress,
+    source: Transcript,
+    policy: Policy,
+    steering: Steering,
+    originals: Originals,
+    summariser: Summariser,
 ) -> Draft:
-    progress.begin(rung)
+    progress.begin(summariser)
     try:
         draft = await pipeline.compact(
             source,
             policy,
             steering=steering,
-            summariser=rung,
+            summariser=summariser,
             count=count_tokens,
             on_stage=progress.on_stage,
-            watch=Parts(progress, rung),
+            watch=Parts(progress, summariser),
             at_once=settings.COMPRESSION_PARTS_AT_ONCE,
             originals=originals,
         )
     except CompactionFailed:
-        await _settle(rung, accepted=False)
+        await _settle(summariser, accepted=False)
         raise
-    await _settle(rung, accepted=True)
+    await _settle(summariser, accepted=True)
     return draft
 
 
-async def _settle(rung: Summariser, *, accepted: bool) -> None:
-    if isinstance(rung, ModelSummariser):
-        await rung.settle(accepted=accepted)
+async def _settle(summariser: Summariser, *, accepted: bool) -> None:
+    if isinstance(summariser, ModelSummariser):
+        await summariser.settle(accepted=accepted)
 
 
 def source(loaded: Loaded, *, rebuild: bool) -> Transcript:

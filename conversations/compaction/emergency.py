@@ -21,7 +21,7 @@ from compression.core import emergency
 from compression.core.context import render_context
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
-from compression.core.measure import usage_of
+from compression.core.request_usage import usage_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot
@@ -44,7 +44,7 @@ FAILED = "Something went wrong; the log says what."
 
 
 @dataclass(frozen=True, slots=True)
-class Relief:
+class EmergencyMeasure:
     """A measure that makes room.
 
     `changed` are the conversation's columns that it changes; `before` and `after` are tokens, for the compaction's row.
@@ -81,7 +81,7 @@ def age(loaded: Loaded) -> bool:
     note = f"{len(older):,} summar{pluralize(len(older), 'y,ies')} shortened" + " to one" * (len(older) > 1)
     changed = {"compressed_context": context, "compressed_tokens": tokens}
     draft = Draft(prompt.request_transcript(loaded), checkpoints=merged)
-    return _carry_out(loaded, Relief("age", head.compressed_tokens, tokens, step(note), changed, draft))
+    return _carry_out(loaded, EmergencyMeasure("age", head.compressed_tokens, tokens, step(note), changed, draft))
 
 
 def elide(loaded: Loaded) -> bool:
@@ -108,7 +108,7 @@ def elide(loaded: Loaded) -> bool:
         for turn, number in zip(turns, numbers, strict=True)
     }
     changed = {"elided": head.elided | left_out}
-    return _carry_out(loaded, Relief("elide", total_tokens(turns), sum(chosen.values()), note, changed))
+    return _carry_out(loaded, EmergencyMeasure("elide", total_tokens(turns), sum(chosen.values()), note, changed))
 
 
 def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
@@ -126,7 +126,7 @@ def step(action: str, **more: Any) -> dict[str, Any]:
     return {"summariser": "", "action": action, **more}
 
 
-def _carry_out(loaded: Loaded, relief: Relief) -> bool:
+def _carry_out(loaded: Loaded, relief: EmergencyMeasure) -> bool:
     """Apply a measure as a compaction with its own row, which records the outcome; the turn goes on in any case."""
     try:
         claimed = lease.claim(loaded.head.id, trigger=Compaction.Trigger.EMERGENCY, steering=Steering())

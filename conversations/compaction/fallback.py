@@ -29,10 +29,10 @@ from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
-from conversations.compaction.at_once import AtOnce
-from conversations.compaction.kept_answers import KeptAnswers
+from conversations.compaction.answer_store import StoredAnswers
+from conversations.compaction.concurrency import ConcurrencyLimiter
 from conversations.compaction.model_summariser import ModelSummariser
-from conversations.compaction.within import SoFar, caches
+from conversations.compaction.prompt_cache_reuse import AnsweredPrefix, caches
 from conversations.context.transcript import HISTORY, Head
 from conversations.llm.profiles import connect, named, open_to, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts
@@ -59,15 +59,15 @@ type Step = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class FallbackChain:
     """The summarisers to ask, in order, and the `steps` that explain why others are not asked."""
 
-    rungs: tuple[Summariser, ...]
+    summarisers: tuple[Summariser, ...]
     steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Climb:
+class FallbackResult:
     """The result of the fallback chain: the draft, its summariser, and why the others were not used."""
 
     draft: Draft
@@ -76,7 +76,7 @@ class Climb:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class UsableDraft:
     """A usable draft, its summariser, and the person's rules that it lost."""
 
     draft: Draft
@@ -104,8 +104,8 @@ async def fallback_chain(
     policy: Policy,
     source: Transcript,
     with_model: bool,
-    within: SoFar | None = None,
-) -> Ladder:
+    within: AnsweredPrefix | None = None,
+) -> FallbackChain:
     """The summarisers for a conversation: its models, then extraction from the text, then truncation with a note.
 
     The models share one budget of requests. After a switch of models, the previous one goes first if the new one could
@@ -113,43 +113,43 @@ async def fallback_chain(
     the conversation, if it is the first of them and its provider caches.
     """
     if not with_model:
-        return Ladder((Truncation(),))
+        return FallbackChain((Truncation(),))
     models, larger, steps = await sync_to_async(_models)(head, steering, policy, within)
     if larger and not await to_thread(_holds, models[0], source, policy, steering):
         models = [larger, *models]
     resting = [model for model in models if await sync_to_async(_is_resting)(head.id, model.name)]
     steps += [_failed(model.name, RESTING, ErrorCode.RESTING) for model in resting]
     asked = [model for model in models if model not in resting]
-    return Ladder((*asked, Extractive(), Truncation()), tuple(steps))
+    return FallbackChain((*asked, Extractive(), Truncation()), tuple(steps))
 
 
 async def first_good_draft(
-    on: Ladder, draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float, pinned: Sequence[str] = ()
-) -> Climb:
+    on: FallbackChain, draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float, pinned: Sequence[str] = ()
+) -> FallbackResult:
     """The draft of the first summariser that succeeds, itself keeps the share `least` of the facts and loses no rule.
 
     Without one, the draft that keeps most is used; truncation is only tried if no draft exists. What is in
     a `pinned` text cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.
     """
     steps = list(on.steps)
-    tried: list[Tried] = []
-    for rung in on.rungs:
-        if tried and rung.provisional:
+    tried: list[UsableDraft] = []
+    for summariser in on.summarisers:
+        if tried and summariser.provisional:
             break
         try:
-            draft = await draft_by(rung)
+            draft = await draft_by(summariser)
         except (LeaseLost, CompactionSkipped):
             raise
         except CompactionFailed as failure:
             if failure.stage == "identify":
                 raise
-            steps.append(_failed(rung.name, str(failure), failure.code))
-            logger.warning("%s could not summarise: %s", rung.name, failure)
+            steps.append(_failed(summariser.name, str(failure), failure.code))
+            logger.warning("%s could not summarise: %s", summariser.name, failure)
         except Exception:
-            steps.append(_failed(rung.name, BROKEN, ErrorCode.FAULT_OF_THIS_SITE))
-            logger.exception("%s could not summarise", rung.name)
+            steps.append(_failed(summariser.name, BROKEN, ErrorCode.FAULT_OF_THIS_SITE))
+            logger.exception("%s could not summarise", summariser.name)
         else:
-            tried.append(Tried(draft, rung, await to_thread(lost_rules, draft, pinned) if least else ()))
+            tried.append(UsableDraft(draft, summariser, await to_thread(lost_rules, draft, pinned) if least else ()))
             if tried[-1].keeps(least):
                 break
     return _best(tried, steps)
@@ -170,16 +170,16 @@ def _failed(summariser: str, why: str, code: str) -> Step:
     return {"summariser": summariser, "failed": why, "code": code}
 
 
-def _best(tried: list[Tried], steps: list[Step]) -> Climb:
+def _best(tried: list[UsableDraft], steps: list[Step]) -> FallbackResult:
     if not tried:
         reason = "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps)
         raise CompactionFailed("summarise", reason, code=steps[0]["code"] if steps else "")
     best = max(tried, key=lambda one: one.worth)
-    return Climb(best.draft, best.summariser, [*steps, *(one.passed_over for one in tried if one is not best)])
+    return FallbackResult(best.draft, best.summariser, [*steps, *(one.passed_over for one in tried if one is not best)])
 
 
 def _models(
-    head: Head, steering: Steering, policy: Policy, within: SoFar | None
+    head: Head, steering: Steering, policy: Policy, within: AnsweredPrefix | None
 ) -> tuple[list[ModelSummariser], ModelSummariser | None, list[Step]]:
     """The models to summarise with, in order; the model before a switch; the steps for an unknown model.
 
@@ -201,11 +201,11 @@ def _models(
     shared: dict[str, Any] = {
         "mode": head.mode,
         "template": conf.template(head.mode),
-        "answers": KeptAnswers(owner_id, head.id),
+        "answers": StoredAnswers(owner_id, head.id),
         "attempts": Attempts(),
         "quality": steering.quality,
     }
-    limits: dict[str, AtOnce] = {}
+    limits: dict[str, ConcurrencyLimiter] = {}
     models = [
         ModelSummariser(
             profile,
@@ -224,14 +224,14 @@ def _models(
     return models, larger, unknown
 
 
-def _at_once(profile: ModelProfile, limits: dict[str, AtOnce]) -> AtOnce:
+def _at_once(profile: ModelProfile, limits: dict[str, ConcurrencyLimiter]) -> ConcurrencyLimiter:
     """How many requests at a time the profile's server is sent; all models of a server share that in a run.
 
     The built-in model answers one at a time.
     """
     is_builtin = profile.provider == ModelProfile.Provider.BUILTIN
     most = 1 if is_builtin else settings.COMPRESSION_PARTS_AT_ONCE
-    return limits.setdefault(profile.base_url or profile.provider, AtOnce(most))
+    return limits.setdefault(profile.base_url or profile.provider, ConcurrencyLimiter(most))
 
 
 def _usual(head: Head, steering: Steering, owner_id: int) -> tuple[list[ModelProfile], ModelProfile | None]:

@@ -13,13 +13,13 @@ from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.instructions import closing_request, summary_request
 from compression.core.tokens import count_tokens
-from compression.core.values import Passage, Written
-from conversations.compaction.at_once import AtOnce, Slot
-from conversations.compaction.kept_answers import Answers, NoAnswers
-from conversations.compaction.within import SoFar
+from compression.core.values import Passage, SummariserOutput
+from conversations.compaction.answer_store import AnswerStore, NoAnswerStore
+from conversations.compaction.concurrency import ConcurrencyLimiter, Slot
+from conversations.compaction.prompt_cache_reuse import AnsweredPrefix
 from conversations.llm import request
 from conversations.llm.errors import ModelError
-from conversations.llm.port import Model, Reply, Spent
+from conversations.llm.port import Model, Reply, ReportedTokens
 from conversations.llm.retries import ATTEMPTS, Attempts, pause_before_next
 from conversations.models import ModelProfile
 
@@ -55,25 +55,25 @@ class ModelSummariser:
         *,
         mode: str,
         template: str = "",
-        answers: Answers | None = None,
+        answers: AnswerStore | None = None,
         attempts: Attempts | None = None,
-        at_once: AtOnce | None = None,
+        at_once: ConcurrencyLimiter | None = None,
         others: int = 0,
         quality: str = "",
-        within: SoFar | None = None,
+        within: AnsweredPrefix | None = None,
     ) -> None:
         window = profile.usable_window
         self.name = profile.name
         self.window: int | None = int(window.size / window.correction) - _excess(template)
         self.profile = profile
-        self.spent = Spent(0, 0)
+        self.spent = ReportedTokens(0, 0)
         self.has_asked = False
         self._model = model
         self._mode = mode
         self._template = template or conf.usual_template()
-        self._answers = NoAnswers() if answers is None else answers
+        self._answers = NoAnswerStore() if answers is None else answers
         self._attempts = attempts or Attempts()
-        self._at_once = at_once or AtOnce(1)
+        self._at_once = at_once or ConcurrencyLimiter(1)
         self._others = others
         self._quality = quality
         self._within = within
@@ -88,7 +88,7 @@ class ModelSummariser:
         self._has_failed = False
         self._accepted: list[str] = []
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         """Summarise a passage. Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
         self._allow()
@@ -97,7 +97,7 @@ class ModelSummariser:
         if kept := await self._answers.get(key):
             self._given[key] = kept
             self._stored.add(key)
-            return Written(kept, saw_all=self._is_within(passage))
+            return SummariserOutput(kept, saw_all=self._is_within(passage))
         try:
             reply = await self._answered(passage)
         except ModelError as fault:
@@ -106,7 +106,7 @@ class ModelSummariser:
             self._has_failed = True
             raise CompactionFailed("summarise", f"{self.name} refused to summarise", code=ErrorCode.REFUSAL)
         self._given[key] = reply.text
-        return Written(reply.text, finished=reply.finish_reason != "length", saw_all=self._is_within(passage))
+        return SummariserOutput(reply.text, finished=reply.finish_reason != "length", saw_all=self._is_within(passage))
 
     async def keep(self, passage: Passage) -> None:
         """Keep a passage's answer, which was accepted: it is not paid again, even if the whole summary fails."""
@@ -231,10 +231,10 @@ class ModelSummariser:
     def _closing(self, passage: Passage, delimiter: str) -> str:
         return closing_request(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
 
-    def _estimated(self, prompt_tokens: int, completion_tokens: float) -> Spent:
+    def _estimated(self, prompt_tokens: int, completion_tokens: float) -> ReportedTokens:
         """The estimated tokens of a cancelled request, for which the provider reports no usage."""
         corrected = self.profile.usable_window.corrected
-        return Spent(corrected(prompt_tokens), corrected(round(completion_tokens)))
+        return ReportedTokens(corrected(prompt_tokens), corrected(round(completion_tokens)))
 
     def _wording(self, passage: Passage, delimiter: str) -> tuple[str, str]:
         return summary_request(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)

@@ -22,7 +22,7 @@ class Parts:
         await self.progress.planned(steps, at_once=at_once, tokens=tokens)
 
     async def begun(self, number: int) -> None:
-        self.progress.pace.begin(number)
+        self.progress.estimate.begin(number)
 
     async def ended(self, passage: Passage) -> None:
         """Note the end of a part and keep its answer. Raises LeaseLost: a worker without its lease keeps nothing."""

@@ -11,7 +11,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from compression.core.plan.pace import Pace
+from compression.core.plan.progress_estimate import ProgressEstimate
 from compression.core.ports import Summariser
 from compression.core.stages.summarise import FROM_PERCENT, TO_PERCENT
 from compression.models import Compaction
@@ -30,7 +30,7 @@ class Progress:
 
     def __init__(self, row: Compaction) -> None:
         self._row = row
-        self.pace = Pace()
+        self.estimate = ProgressEstimate()
         self._name = ""
         self._stage = ""
         self._percent = row.percent
@@ -39,7 +39,7 @@ class Progress:
 
     def begin(self, summariser: Summariser) -> None:
         """Start measuring the next summariser of the fallback chain."""
-        self._from, self.pace, self._name = self._percent, Pace(), summariser.name
+        self._from, self.estimate, self._name = self._percent, ProgressEstimate(), summariser.name
         if isinstance(summariser, ModelSummariser):
             summariser.on_share = self._write
 
@@ -53,13 +53,13 @@ class Progress:
 
     async def planned(self, steps: Sequence[Sequence[float]], *, at_once: int, tokens: int) -> None:
         """Take the requests of a summary that replaces `tokens`, by their weights, as the measure of its progress."""
-        if not self.pace.parts:
-            self.pace = Pace(usual=await sync_to_async(usual_seconds)(self._name, tokens))
-        self.pace.plan(steps, at_once=at_once)
+        if not self.estimate.parts:
+            self.estimate = ProgressEstimate(usual=await sync_to_async(usual_seconds)(self._name, tokens))
+        self.estimate.plan(steps, at_once=at_once)
 
     async def ended(self, number: int) -> None:
         """Store and publish that a part is done. Raises LeaseLost."""
-        self.pace.end(number)
+        self.estimate.end(number)
         await self.on_stage("summarise", FROM_PERCENT)
 
     def news(self) -> dict[str, Any]:
@@ -69,22 +69,22 @@ class Progress:
         return {"percent": self._percent, **self._figures()}
 
     def _write(self, number: int, share: float) -> None:
-        self.pace.write(number, share)
+        self.estimate.write(number, share)
         self._go_to(self._at_parts)
 
     @property
     def _at_parts(self) -> int:
-        return FROM_PERCENT + int((TO_PERCENT - FROM_PERCENT) * self.pace.share)
+        return FROM_PERCENT + int((TO_PERCENT - FROM_PERCENT) * self.estimate.share)
 
     def _go_to(self, percent: int) -> None:
         self._percent = max(self._percent, self._from + (100 - self._from) * percent // 100)
 
     def _figures(self) -> dict[str, Any]:
         self._told = self._percent
-        left = self.pace.remaining
+        left = self.estimate.remaining
         return {
-            "parts": self.pace.parts,
-            "parts_done": self.pace.done,
+            "parts": self.estimate.parts,
+            "parts_done": self.estimate.done,
             "eta_ms": None if left is None else round(1000 * left),
             "advanced_at": timezone.now(),
         }

@@ -14,8 +14,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from compression.core.error_codes import ErrorCode
-from compression.core.payoff import pays
 from compression.core.plan.policy import Due
+from compression.core.savings import pays
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering, Usage
 from compression.ids import uuid7

@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
 from conversations.access import takes_part
-from conversations.context import kept
+from conversations.context import kept_entries
 from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
@@ -74,7 +74,7 @@ class Head(NamedTuple):
     project_owner_id: int | None = None
     may_have_kept: bool = False
     kept: str | None = None
-    """The entries that are kept for the project, or for the person, as lines of JSON (`conversations.context.kept`)."""
+    """The entries that are kept for the project, or for the person, as lines of JSON (`context.kept_entries`)."""
     tools: tuple[Spec, ...] = ()
     """The tools that the model is offered."""
 
@@ -198,7 +198,7 @@ def _columns() -> dict[str, Any]:
             When(parent__shares_memory=True, parent__project__recalls=True, then="parent__project_id"),
         ),
         "project_owner_id": Coalesce("parent__project__owner_id", "project__owner_id"),
-        "may_have_kept": kept.may_have_any(),
+        "may_have_kept": kept_entries.may_have_any(),
     }
 
 
@@ -207,7 +207,7 @@ def _head_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
 
 
 def _kept_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
-    return Conversation.objects.filter(pk=conversation).values_list(kept.column())
+    return Conversation.objects.filter(pk=conversation).values_list(kept_entries.column())
 
 
 def _shared_rows(conversation: UUID) -> QuerySet[Conversation, Any]:

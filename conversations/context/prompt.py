@@ -14,7 +14,7 @@ from django.conf import settings
 from compression.core.values import Transcript, Turn, Window
 from conversations.context import system_prompt, transcript
 from conversations.context.head import Head, tools_for
-from conversations.context.kept import Kept, column_of, kept_texts
+from conversations.context.kept_entries import KeptTexts, column_of, kept_texts
 from conversations.context.system_prompt import Instructions, noted_lines
 from conversations.context.transcript import Loaded
 from conversations.llm import tools as llm_tools
@@ -77,7 +77,7 @@ def project_tokens(head: Head) -> int:
     instructions = instructions_of(head)
     if instructions.kept.is_personal:
         return 0
-    without = instructions._replace(project="", kept=Kept())
+    without = instructions._replace(project="", kept=KeptTexts())
     return system_prompt.tokens(instructions) - system_prompt.tokens(without) if without != instructions else 0
 
 

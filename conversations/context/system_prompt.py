@@ -13,7 +13,7 @@ from typing import NamedTuple
 from compression.core.plan.tiers import tier
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations.context.kept import Kept
+from conversations.context.kept_entries import KeptTexts
 from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.validation import clean_text
@@ -95,7 +95,7 @@ class Instructions(NamedTuple):
     has_tools: bool = False
     project: str = ""
     """The instructions of the conversation's project."""
-    kept: Kept = Kept()
+    kept: KeptTexts = KeptTexts()
     """The entries that are kept for the project, or for all conversations of the person."""
 
 
@@ -114,7 +114,7 @@ def text(instructions: Instructions) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def project_sections(instructions: str, kept: Kept) -> Iterator[str]:
+def project_sections(instructions: str, kept: KeptTexts) -> Iterator[str]:
     """The sections with a project's instructions and what is kept for it, or for all conversations of the person."""
     if instructions:
         yield f"{PROJECT}\n{instructions}"

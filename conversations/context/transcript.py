@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 
 from compression.core.context import render_context
-from compression.core.measure import usage
-from compression.core.plan import rebuild as rebuilding
+from compression.core.plan.starting_point import StartingPoint, starting_point
 from compression.core.recall.recall import Recalled
+from compression.core.request_usage import usage
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
@@ -128,7 +128,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
     With `rebuild`, provisional checkpoints are omitted and the messages that they cover are read again.
     """
     checkpoints = active_checkpoints(loaded.head.id)
-    begin = rebuilding.starting_point(checkpoints)
+    begin = starting_point(checkpoints)
     if not rebuild or begin.checkpoints == checkpoints:
         return Transcript(
             turns=loaded.turns,
@@ -152,7 +152,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
     )
 
 
-def _from(loaded: Loaded, begin: rebuilding.StartingPoint) -> tuple[Turn, ...]:
+def _from(loaded: Loaded, begin: StartingPoint) -> tuple[Turn, ...]:
     """The turns that the checkpoints of `begin` do not cover, in order."""
     end = loaded.turns[-1].created_at if loaded.turns else loaded.head.compressed_at
     assert end is not None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from conversations.exchange.document import Run, Source, Step
+from conversations.exchange.document import ImportedRun, ImportedSource, ImportedStep
 from conversations.exchange.fields import (
     fault,
     read_choice,
@@ -28,7 +28,7 @@ CUT_OFF = "This was going on when the conversation was copied."
 STATUSES = tuple(AgentRun.Status.values)
 KINDS = tuple(AgentStep.Kind.values)
 
-ReadThread = Callable[[dict[str, Any]], Source]
+ReadThread = Callable[[dict[str, Any]], ImportedSource]
 
 
 def runs_of(conversation: Conversation, messages: Iterable[Message], *, prefetch: Sequence[str] = ()) -> list[AgentRun]:
@@ -65,10 +65,10 @@ def _step_entry(step: AgentStep) -> dict[str, Any]:
     }
 
 
-def read_runs(raw: object, source: Source, *, read_thread: ReadThread) -> tuple[Run, ...]:
+def read_runs(raw: object, source: ImportedSource, *, read_thread: ReadThread) -> tuple[ImportedRun, ...]:
     """The runs in a file. Raises Invalid, naming the place."""
     calls = {(line.id, call.call_id): at for at, line in enumerate(source.lines) for call in line.calls}
-    runs: list[Run] = []
+    runs: list[ImportedRun] = []
     for number, entry in enumerate(read_list("runs", raw, limit=MAX_RUNS)):
         with within(f"runs[{number}]"):
             runs.append(_run(entry, calls, read_thread))
@@ -78,7 +78,7 @@ def read_runs(raw: object, source: Source, *, read_thread: ReadThread) -> tuple[
     return tuple(runs)
 
 
-def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: ReadThread) -> Run:
+def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: ReadThread) -> ImportedRun:
     if not isinstance(raw, dict):
         raise fault("task", "is missing: a run must be an object.")
     status = read_choice("status", raw.get("status"), STATUSES)
@@ -87,7 +87,7 @@ def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: Rea
         status, error = AgentRun.Status.FAILED, CUT_OFF
     with within("thread"):
         thread = read_thread(raw["thread"] if isinstance(raw.get("thread"), dict) else {})
-    return Run(
+    return ImportedRun(
         task=read_text("task", raw.get("task")),
         status=status,
         turns=read_number("turns", raw.get("turns"), low=1, high=MAX_TURNS),
@@ -99,17 +99,17 @@ def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: Rea
     )
 
 
-def _steps(raw: object, thread: Source, calls: dict[tuple[str | None, str], int]) -> tuple[Step, ...]:
+def _steps(raw: object, thread: ImportedSource, calls: dict[tuple[str | None, str], int]) -> tuple[ImportedStep, ...]:
     entries = read_list("steps", raw, limit=MAX_STEPS)
     if len(entries) != len(thread.lines):
         raise fault("steps", f"there are {len(entries):,} for {len(thread.lines):,} messages of the thread.")
-    found: list[Step] = []
+    found: list[ImportedStep] = []
     for number, (entry, line) in enumerate(zip(entries, thread.lines, strict=True)):
         step = read_object(f"steps[{number}]", entry)
         if step.get("message") != line.id:
             raise fault(f"steps[{number}].message", "is not the message of the thread that stands there.")
         kind = read_choice(f"steps[{number}].kind", step.get("kind"), KINDS)
-        found.append(Step(kind, _call(f"steps[{number}].call", step.get("call"), calls)))
+        found.append(ImportedStep(kind, _call(f"steps[{number}].call", step.get("call"), calls)))
     return tuple(found)
 
 
@@ -123,7 +123,7 @@ def _call(place: str, raw: object, calls: dict[tuple[str | None, str], int]) -> 
     return calls[message, id], id
 
 
-def store_runs(conversation: Conversation, runs: list[tuple[Run, Conversation]]) -> None:
+def store_runs(conversation: Conversation, runs: list[tuple[ImportedRun, Conversation]]) -> None:
     """Store the runs, each with the conversation that its thread became."""
     if not runs:
         return
@@ -145,7 +145,7 @@ def store_runs(conversation: Conversation, runs: list[tuple[Run, Conversation]])
         )
 
 
-def _row(conversation: Conversation, run: Run, thread: Conversation) -> AgentRun:
+def _row(conversation: Conversation, run: ImportedRun, thread: Conversation) -> AgentRun:
     return AgentRun(
         conversation=conversation,
         thread=thread,

@@ -18,7 +18,7 @@ from compression.history import BEGINNING
 from compression.models import Checkpoint
 from conversations.context.transcript import images_of
 from conversations.exchange.citations import read_citations
-from conversations.exchange.document import Line, Source, State, Summary
+from conversations.exchange.document import ImportedMessage, ImportedSource, ImportedState, ImportedSummary
 from conversations.exchange.fields import (
     fault,
     read_choice,
@@ -67,12 +67,12 @@ def running_digests(turns: Sequence[Turn], ends: Iterable[int]) -> list[str]:
     return found
 
 
-def turn_of(line: Line, tools: Iterable[ToolUse]) -> Turn:
+def turn_of(line: ImportedMessage, tools: Iterable[ToolUse]) -> Turn:
     """A line as the turn that enters a digest."""
     return Turn(line.id or "", line.role, line.content, BEGINNING, 0, tools=tuple(tools), images=line.images)  # type: ignore[arg-type]
 
 
-def read_state(data: dict[str, Any], source: Source) -> State | None:
+def read_state(data: dict[str, Any], source: ImportedSource) -> ImportedState | None:
     """The state in a file; None if it is not compacted. Raises Invalid, naming the place, if it does not fit the
     messages.
     """
@@ -87,14 +87,14 @@ def read_state(data: dict[str, Any], source: Source) -> State | None:
     _require_covered(summaries, lines)
     _require_digests(data.get("checkpoints", []), summaries, source)
     state_of_file = read_object("compression", data.get("compression") or {})
-    return State(
+    return ImportedState(
         summaries,
         read_choice("compression.strategy", state_of_file.get("strategy", ""), ALL_STRATEGIES),
         read_date("compression.compacted_at", state_of_file.get("compacted_at")),
     )
 
 
-def read_ranges(raw: object, lines: Sequence[Line]) -> list[tuple[dict[str, Any], int, int]]:
+def read_ranges(raw: object, lines: Sequence[ImportedMessage]) -> list[tuple[dict[str, Any], int, int]]:
     """Each checkpoint with the places of its first and last message, one after the other. Raises Invalid."""
     places = {line.id: at for at, line in enumerate(lines) if line.id}
     found: list[tuple[dict[str, Any], int, int]] = []
@@ -110,7 +110,7 @@ def read_ranges(raw: object, lines: Sequence[Line]) -> list[tuple[dict[str, Any]
     return found
 
 
-def _read_summaries(raw: object, lines: Sequence[Line]) -> tuple[Summary, ...]:
+def _read_summaries(raw: object, lines: Sequence[ImportedMessage]) -> tuple[ImportedSummary, ...]:
     places = {line.id: at for at, line in enumerate(lines) if line.id}
     found = [_summary(f"checkpoints[{number}]", *one, places) for number, one in enumerate(read_ranges(raw, lines))]
     number, times = max(Counter(summary.number for summary in found).items(), key=itemgetter(1), default=(0, 0))
@@ -119,11 +119,11 @@ def _read_summaries(raw: object, lines: Sequence[Line]) -> tuple[Summary, ...]:
     return tuple(found)
 
 
-def _summary(where: str, entry: dict[str, Any], first: int, last: int, places: Places) -> Summary:
+def _summary(where: str, entry: dict[str, Any], first: int, last: int, places: Places) -> ImportedSummary:
     text = read_text(f"{where}.summary", entry.get("summary"))
     if not text.strip():
         raise fault(f"{where}.summary", "must not be empty.")
-    return Summary(
+    return ImportedSummary(
         number=read_number(f"{where}.number", entry.get("number"), low=1),
         level=read_number(f"{where}.level", entry.get("level"), low=1, high=3),
         age=read_number(f"{where}.age", entry.get("age"), high=2),
@@ -156,7 +156,7 @@ def _at(where: str, id: object, places: Places) -> int:
     return places[id]
 
 
-def _require_cut(row: dict[str, Any], summaries: Sequence[Summary], lines: Sequence[Line]) -> None:
+def _require_cut(row: dict[str, Any], summaries: Sequence[ImportedSummary], lines: Sequence[ImportedMessage]) -> None:
     """Raise Invalid unless the cut is where the last checkpoint ends."""
     cut = read_date("conversation.compressed_at", row.get("compressed_at"))
     require_within(cut, lines)
@@ -164,13 +164,13 @@ def _require_cut(row: dict[str, Any], summaries: Sequence[Summary], lines: Seque
         raise fault("conversation.compressed_at", "is not the date of the last message that a summary stands for.")
 
 
-def require_within(cut: datetime | None, lines: Sequence[Line]) -> None:
+def require_within(cut: datetime | None, lines: Sequence[ImportedMessage]) -> None:
     last = max((line.created_at for line in lines if line.created_at), default=None)
     if cut and (last is None or cut > last):
         raise fault("conversation.compressed_at", "is beyond the last message.")
 
 
-def _require_flags(line: Line, *, is_before_cut: bool) -> None:
+def _require_flags(line: ImportedMessage, *, is_before_cut: bool) -> None:
     if line.is_kept and not is_before_cut:
         raise fault(f"messages, id {line.id}, is_kept", "stands after the cut, where every message is sent.")
     if is_before_cut and not line.is_said:
@@ -179,7 +179,7 @@ def _require_flags(line: Line, *, is_before_cut: bool) -> None:
         raise fault(f"messages, id {line.id}, is_elided", "has no result of a tool that could be left out.")
 
 
-def _require_covered(summaries: Sequence[Summary], lines: Sequence[Line]) -> None:
+def _require_covered(summaries: Sequence[ImportedSummary], lines: Sequence[ImportedMessage]) -> None:
     """Raise Invalid unless every message up to the cut is covered or sent. The first one begins with the file."""
     late = {at for summary in summaries for at in summary.stragglers}
     for number in range(1, len(summaries)):
@@ -189,7 +189,9 @@ def _require_covered(summaries: Sequence[Summary], lines: Sequence[Line]) -> Non
                 raise fault(f"checkpoints[{number}]", f"leaves a gap: the message {line.id} is in no summary.")
 
 
-def _require_digests(entries: list[dict[str, Any]], summaries: Sequence[Summary], source: Source) -> None:
+def _require_digests(
+    entries: list[dict[str, Any]], summaries: Sequence[ImportedSummary], source: ImportedSource
+) -> None:
     turns = [turn_of(line, map(source.tool_use, line.calls)) for line in source.lines]
     found = running_digests(turns, [summary.last for summary in summaries])
     for number, digest in enumerate(found):

@@ -15,7 +15,7 @@ from conversations.models import Attachment
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ImportedCall:
     """A tool call of an assistant message; `arguments` is text, as in OpenAI's API.
 
     `number` is unique in its file: providers use a call's id again once the call was answered.
@@ -31,7 +31,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ImportedResult:
     """The result of a tool call."""
 
     content: str
@@ -39,7 +39,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ImportedMessage:
     """One message that becomes a row.
 
     `created_at` is the file's own date, which may be missing or out of order. A kept line stands before the cut and is
@@ -52,7 +52,7 @@ class Line:
     content: str
     created_at: datetime | None
     name: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ImportedCall, ...] = ()
     is_protected: bool = False
     status: str = "complete"
     finish_reason: str = ""
@@ -76,7 +76,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class ImportedGoal:
     """A goal, with its progress."""
 
     description: str
@@ -85,7 +85,7 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ImportedSummary:
     """An active checkpoint; its messages are named by their place among the lines."""
 
     number: int
@@ -104,10 +104,10 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ImportedState:
     """The state of compression: checkpoints in order; the cut is the end of the last one's run."""
 
-    summaries: tuple[Summary, ...]
+    summaries: tuple[ImportedSummary, ...]
     strategy: str
     compacted_at: datetime | None
 
@@ -118,7 +118,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ImportedEntry:
     """An entry of the ledger. `message` is a place among the lines, `superseded_by` a place among the entries."""
 
     kind: str
@@ -133,7 +133,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportedSource:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further columns. `rules` and
@@ -146,20 +146,20 @@ class Source:
 
     title: str
     system_prompt: str
-    lines: tuple[Line, ...]
-    results: Mapping[int, Result]
+    lines: tuple[ImportedMessage, ...]
+    results: Mapping[int, ImportedResult]
     model: str = ""
     started: datetime | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     rules: list[str] = field(default_factory=list)
-    ledger: tuple[Entry, ...] = ()
-    goal: Aim | None = None
+    ledger: tuple[ImportedEntry, ...] = ()
+    goal: ImportedGoal | None = None
     id: str | None = None
     updated: datetime | None = None
     may_be_empty: bool = True
-    state: State | None = None
+    state: ImportedState | None = None
     place: str = ""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[ImportedRun, ...] = ()
     seal: str = ""
     proposed_system_prompt: str = ""
     origin: str = ""
@@ -169,13 +169,13 @@ class Source:
         """The number of messages, those of its runs included."""
         return len(self.lines) + sum(len(run.thread.lines) for run in self.runs)
 
-    def tool_use(self, call: Call) -> ToolUse:
+    def tool_use(self, call: ImportedCall) -> ToolUse:
         result = self.results.get(call.number)
         return ToolUse(call.call_id, call.name, call.arguments, result.content if result else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ImportedStep:
     """One message of a run's thread; `call` is the planner's: the place of its message among the lines, and its id."""
 
     kind: str
@@ -183,7 +183,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ImportedRun:
     """A task that an agent handed to an executor. There is a step for each line of `thread`."""
 
     task: str
@@ -192,11 +192,11 @@ class Run:
     error: str
     created: datetime | None
     finished: datetime | None
-    thread: Source
-    steps: tuple[Step, ...]
+    thread: ImportedSource
+    steps: tuple[ImportedStep, ...]
 
 
-class Unread(NamedTuple):
+class SkippedConversation(NamedTuple):
     """A conversation of a file that did not come in: its place and title, and the reason."""
 
     place: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Action, Artifact, Decision, Progress, Step, StepStatus
-from conversations.exchange.document import Aim
+from conversations.exchange.document import ImportedGoal
 from conversations.exchange.fields import fault, read_choice, read_flag, read_list, read_object, read_text
 from conversations.models import Goal
 from conversations.models.goal import MAX_GOAL_CHARS
@@ -13,7 +13,7 @@ from conversations.models.goal import MAX_GOAL_CHARS
 PLACE = "conversation.goal"
 
 
-def read_goal(value: object) -> Aim | None:
+def read_goal(value: object) -> ImportedGoal | None:
     """The goal in a file; None if it has none. Raises Invalid, naming the place."""
     if value is None:
         return None
@@ -22,7 +22,7 @@ def read_goal(value: object) -> Aim | None:
     if not description.strip():
         raise fault(f"{PLACE}.description", "must not be empty.")
     priorities = tuple(Goal.Priority.values)
-    return Aim(
+    return ImportedGoal(
         description,
         read_choice(f"{PLACE}.priority", row.get("priority", Goal.Priority.NORMAL), priorities),
         Progress(

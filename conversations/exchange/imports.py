@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
-from conversations.exchange.document import Source, Unread
+from conversations.exchange.document import ImportedSource, SkippedConversation
 from conversations.exchange.fields import fault
 from conversations.exchange.parse import sources
 from conversations.exchange.store import imported_before, prepared, store
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation
-from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
-from conversations.runtime.fair_turns import Turns
+from conversations.runtime.bounded_process import JobFailed, OverMemory, OverTime, Pool
+from conversations.runtime.fair_queue import FairQueue
 
 SMALL = 1_000_000
 """The most unpacked bytes of a file that the serving process reads itself: it takes 40 MB at most."""
@@ -26,8 +26,8 @@ SECONDS, MEGABYTES = 30.0, 800
 """Seconds of processor time and megabytes of memory that reading a larger file may take."""
 
 _pool = Pool("conversations.exchange.large_files", seconds=SECONDS, megabytes=MEGABYTES)
-_small = Turns(at_once=4, a_person=20, waiting=100, seconds=20, what="files")
-_large = Turns(at_once=1, a_person=2, waiting=1, seconds=20, what="large files")
+_small = FairQueue(at_once=4, a_person=20, waiting=100, seconds=20, what="files")
+_large = FairQueue(at_once=1, a_person=2, waiting=1, seconds=20, what="large files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Imported:
     skipped: int
     updated: tuple[tuple[Conversation, int], ...] = ()
     unchanged: int = 0
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[SkippedConversation, ...] = ()
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(self.conversations)
@@ -67,16 +67,18 @@ def import_conversations(user: AbstractBaseUser, payload: bytes, beside: Mapping
     # What was read is stored in the same turn: until then it takes memory.
     with (_large if is_large else _small).turn(user.pk):
         found = list(_once(_bounded(payload, images) if is_large else sources(payload, images)))
-        read = [one for one in found if isinstance(one, Source)]
+        read = [one for one in found if isinstance(one, ImportedSource)]
         kept = [source for source in read if source.lines or source.may_be_empty]
-        unread = [one for one in found if isinstance(one, Unread)]
+        unread = [one for one in found if isinstance(one, SkippedConversation)]
         ready, default, before = [], default_profile(user.pk), imported_before(user, kept)
         for source in kept:
             try:
                 ready.append(prepared(user, source, default, before.get(source.origin)))
             except Invalid as refusal:
                 unread.append(
-                    Unread(source.place, source.title, refusal.message.removeprefix(source.place).lstrip(". "))
+                    SkippedConversation(
+                        source.place, source.title, refusal.message.removeprefix(source.place).lstrip(". ")
+                    )
                 )
         to_store = [one for one in ready if one]
         if unread and not to_store and len(unread) == len(found):
@@ -93,7 +95,7 @@ def import_conversations(user: AbstractBaseUser, payload: bytes, beside: Mapping
     )
 
 
-def _bounded(payload: bytes, images: dict[str, bytes]) -> Iterator[Source | Unread]:
+def _bounded(payload: bytes, images: dict[str, bytes]) -> Iterator[ImportedSource | SkippedConversation]:
     """The same as `sources`, in a bounded process. Raises Invalid if it takes too long or too much memory."""
     try:
         yield from _pool.stream((payload, images))
@@ -101,11 +103,11 @@ def _bounded(payload: bytes, images: dict[str, bytes]) -> Iterator[Source | Unre
         raise fault("file", f"could not be read within {SECONDS:g} seconds: import it in parts.") from None
     except OverMemory:
         raise fault("file", f"could not be read within {MEGABYTES:,} MB of memory: import it in parts.") from None
-    except NotDone:
+    except JobFailed:
         raise fault("file", "could not be read.") from None
 
 
-def _refused(one: Unread) -> Invalid:
+def _refused(one: SkippedConversation) -> Invalid:
     """The refusal of a file with nothing that can be read, which names the place in its first conversation."""
     field, colon, what = one.reason.partition(":")
     is_named = bool(colon) and " " not in field
@@ -113,13 +115,13 @@ def _refused(one: Unread) -> Invalid:
     return fault(place or "file", (what if is_named else one.reason).strip())
 
 
-def _once(found: Iterable[Source | Unread]) -> Iterator[Source | Unread]:
+def _once(found: Iterable[ImportedSource | SkippedConversation]) -> Iterator[ImportedSource | SkippedConversation]:
     """The same with a second conversation of an id as unread."""
     seen: set[str] = set()
     for one in found:
-        if isinstance(one, Source) and one.id in seen:
-            yield Unread(one.place, one.title, f"id: the conversation id {one.id[:60]!r} appears twice.")
+        if isinstance(one, ImportedSource) and one.id in seen:
+            yield SkippedConversation(one.place, one.title, f"id: the conversation id {one.id[:60]!r} appears twice.")
             continue
-        if isinstance(one, Source) and one.id:
+        if isinstance(one, ImportedSource) and one.id:
             seen.add(one.id)
         yield one

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import django
 
 if TYPE_CHECKING:
-    from conversations.exchange.document import Source, Unread
+    from conversations.exchange.document import ImportedSource, SkippedConversation
 
 django.setup()
 
 
-def work(job: tuple[bytes, dict[str, bytes]]) -> Iterator[Source | Unread]:
+def work(job: tuple[bytes, dict[str, bytes]]) -> Iterator[ImportedSource | SkippedConversation]:
     from conversations.exchange.parse import sources
 
     yield from sources(*job)

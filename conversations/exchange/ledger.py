@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from compression.core.ledger.find import entry_of
 from compression.core.ledger.values import MAX_ENTRY_CHARS
-from conversations.exchange.document import Entry, Line
+from conversations.exchange.document import ImportedEntry, ImportedMessage
 from conversations.exchange.fields import (
     fault,
     read_choice,
@@ -59,14 +59,14 @@ def entries_json(conversation_id: UUID, messages: Sequence[Message]) -> list[dic
     ]
 
 
-def read_entries(value: object, lines: Sequence[Line]) -> tuple[Entry, ...]:
+def read_entries(value: object, lines: Sequence[ImportedMessage]) -> tuple[ImportedEntry, ...]:
     """The entries of a file. Raises Invalid, naming the place."""
     rows = read_list("ledger", value, limit=MAX_LEDGER_ENTRIES)
     places = {line.id: place for place, line in enumerate(lines) if line.id}
     return tuple(_read(f"ledger[{number}]", row, places, len(rows)) for number, row in enumerate(rows))
 
 
-def store_entries(conversation: Conversation, entries: Sequence[Entry], rules: Sequence[str]) -> None:
+def store_entries(conversation: Conversation, entries: Sequence[ImportedEntry], rules: Sequence[str]) -> None:
     """Store the entries of a file and those of its rules that have none, in the transaction of its messages.
 
     What is in force in the file is noted here, until its person chooses. What is dismissed or superseded stays so.
@@ -84,13 +84,13 @@ def store_entries(conversation: Conversation, entries: Sequence[Entry], rules: S
     conversation.refresh_from_db(fields=["rules", "noted"])
 
 
-def _rule_entry(rule: str) -> Entry:
+def _rule_entry(rule: str) -> ImportedEntry:
     """The entry of a rule in a file without a ledger."""
     now = timezone.now()
-    return Entry("rule", rule, State.IN_FORCE, False, None, None, now, now, [])
+    return ImportedEntry("rule", rule, State.IN_FORCE, False, None, None, now, now, [])
 
 
-def _row(conversation: Conversation, entry: Entry, ids: Sequence[UUID]) -> LedgerEntry:
+def _row(conversation: Conversation, entry: ImportedEntry, ids: Sequence[UUID]) -> LedgerEntry:
     topic = entry_of(entry.text).topic
     was_in_force = entry.state == State.IN_FORCE
     state = State.NOTED if was_in_force else State(entry.state)
@@ -114,7 +114,7 @@ def _row(conversation: Conversation, entry: Entry, ids: Sequence[UUID]) -> Ledge
     return row
 
 
-def _read(place: str, value: object, places: dict[str, int], count: int) -> Entry:
+def _read(place: str, value: object, places: dict[str, int], count: int) -> ImportedEntry:
     row = read_object(place, value)
     text = " ".join(read_text(f"{place}.text", row.get("text"), limit=MAX_ENTRY_CHARS).split())
     if not text:
@@ -123,7 +123,7 @@ def _read(place: str, value: object, places: dict[str, int], count: int) -> Entr
     if said_at is None:
         raise fault(f"{place}.said_at", "must be a date such as 2026-11-21T09:30:00Z.")
     by = row.get("superseded_by")
-    return Entry(
+    return ImportedEntry(
         kind=read_choice(f"{place}.kind", row.get("kind"), KINDS),
         text=text,
         state=read_choice(f"{place}.state", row.get("state"), CHOSEN_STATES),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
 from conversations.exchange.attachments import pixels_of, require_pixels
-from conversations.exchange.document import Source, Unread
+from conversations.exchange.document import ImportedSource, SkippedConversation
 from conversations.exchange.fields import fault, within
 from conversations.exchange.formats import (
     chatgpt,
@@ -47,7 +47,9 @@ MARKS = {
 }
 
 
-def sources(payload: bytes, beside: Mapping[str, bytes] | None = None) -> Iterator[Source | Unread]:
+def sources(
+    payload: bytes, beside: Mapping[str, bytes] | None = None
+) -> Iterator[ImportedSource | SkippedConversation]:
     """The conversations of a file, or of each part of a zip file; only one at a time is held as JSON.
 
     `beside` are images by their ids, as the conversations name them; a zip file has its own.
@@ -85,13 +87,13 @@ def _entries(parts: Iterable[bytes]) -> Iterator[Entry]:
     return chain.from_iterable(map(entries, map(_decode, parts)))
 
 
-def unread(place: str, entry: object, refusal: Invalid) -> Unread:
+def unread(place: str, entry: object, refusal: Invalid) -> SkippedConversation:
     """A conversation with the reason why it did not come in, which names the place within it."""
     named = entry.get("title") or entry.get("name") if isinstance(entry, dict) else ""
-    return Unread(place, foreign_text.title(named), refusal.message.removeprefix(place).lstrip(".: "))
+    return SkippedConversation(place, foreign_text.title(named), refusal.message.removeprefix(place).lstrip(".: "))
 
 
-def _source(entry: object, images: Images, *, place: str) -> Source:
+def _source(entry: object, images: Images, *, place: str) -> ImportedSource:
     """The conversation at `place` of its file. Raises Invalid, which names the place."""
     module = _format_of(entry, place=place or "file")
     with within(place):

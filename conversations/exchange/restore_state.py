@@ -21,7 +21,7 @@ from conversations.context.policy import flow_of
 from conversations.context.transcript import bare_tokens, message_tokens, truncated
 from conversations.exchange.citations import with_ids
 from conversations.exchange.compression_state import running_digests, turn_of
-from conversations.exchange.document import Line, Source, State, Summary
+from conversations.exchange.document import ImportedMessage, ImportedSource, ImportedState, ImportedSummary
 from conversations.exchange.fields import fault
 from conversations.instructions import goals
 from conversations.models import Conversation, Message
@@ -36,14 +36,14 @@ Rows = Sequence[tuple[UUID, datetime]]
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredState:
     """A state with its figures.
 
     Messages are named by their place; `elided` has those that are sent without results. `before` and
     `after` are the tokens of the messages that are compacted or elided, and of their replacement.
     """
 
-    state: State
+    state: ImportedState
     context: str | None
     context_tokens: int
     summary_tokens: tuple[int, ...]
@@ -55,7 +55,9 @@ class Restored:
     after: int
 
 
-def restored(conversation: Conversation, source: Source, state: State, tokens: list[int]) -> Restored:
+def restored(
+    conversation: Conversation, source: ImportedSource, state: ImportedState, tokens: list[int]
+) -> RestoredState:
     """The state; every figure that can be computed is computed. `tokens` are those of its lines. Raises Invalid."""
     lines, end, summaries = source.lines, state.end, state.summaries
     context = "\n\n".join((FRAME, *(summary.text for summary in summaries))) if summaries else None
@@ -75,7 +77,7 @@ def restored(conversation: Conversation, source: Source, state: State, tokens: l
         if line.is_elided and at not in condensed
     }
     turns = [turn_of(line, _as_sent(source, line)) for line in lines[:end]]
-    return Restored(
+    return RestoredState(
         state=state,
         context=context,
         context_tokens=context_tokens,
@@ -89,7 +91,7 @@ def restored(conversation: Conversation, source: Source, state: State, tokens: l
     )
 
 
-def put_in_force(conversation: Conversation, ready: Restored) -> None:
+def put_in_force(conversation: Conversation, ready: RestoredState) -> None:
     """The state, and the compaction that undoing takes it back with; in the transaction that stored the messages."""
     stored = Message.objects.filter(conversation=conversation).order_by("created_at")
     rows = list(stored.values_list("pk", "created_at"))
@@ -119,7 +121,7 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
     compaction.save(update_fields=["request_after"])
 
 
-def _compaction(conversation: Conversation, ready: Restored, rows: Rows) -> Compaction:
+def _compaction(conversation: Conversation, ready: RestoredState, rows: Rows) -> Compaction:
     """One compaction for the whole state; its cost was paid where it was made."""
     summaries, now = ready.state.summaries, timezone.now()
     done = min(ready.state.compacted_at or now, now)
@@ -145,7 +147,7 @@ def _compaction(conversation: Conversation, ready: Restored, rows: Rows) -> Comp
     )
 
 
-def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: str, rows: Rows) -> Checkpoint:
+def _checkpoint(compaction: Compaction, summary: ImportedSummary, tokens: int, digest: str, rows: Rows) -> Checkpoint:
     return Checkpoint(
         conversation_id=compaction.conversation_id,
         compaction=compaction,
@@ -168,7 +170,7 @@ def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: s
     )
 
 
-def _require_room(conversation: Conversation, source: Source, tokens: int) -> None:
+def _require_room(conversation: Conversation, source: ImportedSource, tokens: int) -> None:
     """Raise Invalid unless the summaries leave room for a request to the model."""
     window, aim = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW, source.goal
     goal = core_goal.render_goal(aim.description, aim.priority, aim.progress) if aim else ""
@@ -181,7 +183,7 @@ def _require_room(conversation: Conversation, source: Source, tokens: int) -> No
         )
 
 
-def _as_sent(source: Source, line: Line) -> list[ToolUse]:
+def _as_sent(source: ImportedSource, line: ImportedMessage) -> list[ToolUse]:
     """The calls with their results as they are read from rows, which enter the digest of a row."""
     uses = map(source.tool_use, line.calls)
     return [use if use.result is None else replace(use, result=truncated(use.result)) for use in uses]

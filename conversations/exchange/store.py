@@ -15,10 +15,10 @@ from django.utils import timezone
 from conversations.context.provenance import IMPORTED
 from conversations.context.transcript import HISTORY, message_tokens, tool_tokens
 from conversations.exchange.agent_runs import store_runs
-from conversations.exchange.document import Call, Line, Run, Source
+from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedRun, ImportedSource
 from conversations.exchange.fields import within
 from conversations.exchange.ledger import store_entries
-from conversations.exchange.restore_state import Restored, put_in_force, restored
+from conversations.exchange.restore_state import RestoredState, put_in_force, restored
 from conversations.exchange.seals import is_sealed
 from conversations.instructions import goals
 from conversations.llm.profiles import chat_profiles, named
@@ -49,14 +49,14 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedConversation:
     """A conversation that is ready to be stored: all slow work is done."""
 
-    source: Source
+    source: ImportedSource
     conversation: Conversation
     costs: list[Cost]
-    state: Restored | None
-    threads: tuple[Ready, ...] = ()
+    state: RestoredState | None
+    threads: tuple[PreparedConversation, ...] = ()
     """The threads of its runs, in their order."""
     known: int = 0
     """The number of its lines that the conversation has already: it is not new then."""
@@ -64,7 +64,7 @@ class Ready:
     """The date of the last message that the conversation has already."""
 
 
-def imported_before(user: AbstractBaseUser, sources: Iterable[Source]) -> dict[str, Conversation]:
+def imported_before(user: AbstractBaseUser, sources: Iterable[ImportedSource]) -> dict[str, Conversation]:
     """The conversations that earlier imports made of these of another site, the latest of each, by their `origin`."""
     own = Conversation.objects.filter(owner_id=user.pk, trashed_at=None).order_by("pk")
     origins = sorted({source.origin for source in sources if source.origin})
@@ -73,8 +73,8 @@ def imported_before(user: AbstractBaseUser, sources: Iterable[Source]) -> dict[s
 
 
 def prepared(
-    user: AbstractBaseUser, source: Source, default: ModelProfile | None, before: Conversation | None = None
-) -> Ready | None:
+    user: AbstractBaseUser, source: ImportedSource, default: ModelProfile | None, before: Conversation | None = None
+) -> PreparedConversation | None:
     """A source ready to be stored; None if an earlier import brought all of it, and nothing is new.
 
     `before` is the conversation of an earlier import: unless it was changed here, it gets the new messages alone.
@@ -90,11 +90,13 @@ def prepared(
         if said[: len(known)] == known:
             costs = [_cost(source, line) for line in source.lines]
             before.updated_at = max(before.updated_at, min(source.updated or before.updated_at, timezone.now()))
-            return Ready(source, before, costs, None, known=len(known), after=max(date for *_, date in stored))
+            return PreparedConversation(
+                source, before, costs, None, known=len(known), after=max(date for *_, date in stored)
+            )
     return _ready(user, source, default)
 
 
-def store(user: AbstractBaseUser, made: Sequence[Ready]) -> None:
+def store(user: AbstractBaseUser, made: Sequence[PreparedConversation]) -> None:
     """Store new conversations of `user`, and new messages of known ones, all or none. Raises StorageFull."""
     require_storage(user.pk, sum(_size(one.source) for one in made))
     ready = [each for one in made for each in (one, *one.threads)]
@@ -113,7 +115,7 @@ def store(user: AbstractBaseUser, made: Sequence[Ready]) -> None:
                 _complete(one)
 
 
-def _size(source: Source) -> int:
+def _size(source: ImportedSource) -> int:
     """The characters and bytes that a source's lines, and those of its agents' runs, take."""
     own = sum(
         len(line.content)
@@ -125,8 +127,8 @@ def _size(source: Source) -> int:
 
 
 def _ready(
-    user: AbstractBaseUser, source: Source, default: ModelProfile | None, parent: Conversation | None = None
-) -> Ready:
+    user: AbstractBaseUser, source: ImportedSource, default: ModelProfile | None, parent: Conversation | None = None
+) -> PreparedConversation:
     conversation = _conversation(user, source, default)
     conversation.parent = parent
     costs = [_cost(source, line) for line in source.lines]
@@ -134,14 +136,16 @@ def _ready(
     with within(source.place):
         state = restored(conversation, source, source.state, tokens) if source.state else None
     threads = tuple(_thread(user, conversation, run, default) for run in source.runs)
-    return Ready(source, conversation, costs, state, threads)
+    return PreparedConversation(source, conversation, costs, state, threads)
 
 
-def _thread(user: AbstractBaseUser, parent: Conversation, run: Run, default: ModelProfile | None) -> Ready:
+def _thread(
+    user: AbstractBaseUser, parent: Conversation, run: ImportedRun, default: ModelProfile | None
+) -> PreparedConversation:
     return _ready(user, run.thread, default, parent)
 
 
-def _complete(one: Ready) -> None:
+def _complete(one: PreparedConversation) -> None:
     """Store the rows that refer to the stored messages."""
     if aim := one.source.goal:
         goals.set_goal(one.conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
@@ -155,7 +159,7 @@ def _complete(one: Ready) -> None:
     store_runs(one.conversation, list(zip(one.source.runs, threads, strict=True)))
 
 
-def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Conversation:
+def _conversation(user: AbstractBaseUser, source: ImportedSource, default: ModelProfile | None) -> Conversation:
     model, now = named(source.model, chat_profiles(user.pk)) or default, timezone.now()
     is_own = is_sealed(source.seal, user.pk, source.system_prompt)
     return Conversation(
@@ -171,12 +175,12 @@ def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile 
     )
 
 
-def _cost(source: Source, line: Line) -> Cost:
+def _cost(source: ImportedSource, line: ImportedMessage) -> Cost:
     own = message_tokens(line.content, role=line.role) + images.TOKENS * len(line.images)
     return own, [tool_tokens(source.tool_use(call)) for call in line.calls]
 
 
-def _rows(ready: Ready) -> Iterator[Rows]:
+def _rows(ready: PreparedConversation) -> Iterator[Rows]:
     source = ready.source
     after = ready.after
     all_of_it = zip(source.lines, _increasing(source.lines), ready.costs, strict=True)
@@ -207,7 +211,7 @@ def _rows(ready: Ready) -> Iterator[Rows]:
         )
 
 
-def _origin(line: Line) -> dict[str, Any] | None:
+def _origin(line: ImportedMessage) -> dict[str, Any] | None:
     """The origin of a person's message from a file, with its quotations: nobody typed it here. None for others."""
     if line.role != Message.Role.USER:
         return None
@@ -223,7 +227,7 @@ def _file(message: Message, number: int, row: Attachment) -> Attachment:
     return row
 
 
-def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> ToolCall:
+def _tool_call(message: Message, source: ImportedSource, call: ImportedCall, tokens: int) -> ToolCall:
     result = source.results.get(call.number)
     return ToolCall(
         message=message,
@@ -239,7 +243,7 @@ def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> Too
     )
 
 
-def _increasing(lines: Iterable[Line]) -> Iterator[datetime]:
+def _increasing(lines: Iterable[ImportedMessage]) -> Iterator[datetime]:
     """A date for each message: its own, but always after the previous one, so that the file's order is kept."""
     previous = _first_date(lines) - TICK
     for line in lines:
@@ -247,10 +251,10 @@ def _increasing(lines: Iterable[Line]) -> Iterator[datetime]:
         yield previous
 
 
-def _first_date(lines: Iterable[Line]) -> datetime:
+def _first_date(lines: Iterable[ImportedMessage]) -> datetime:
     return next((line.created_at for line in lines if line.created_at), None) or timezone.now()
 
 
-def _first_words(lines: Iterable[Line]) -> str:
+def _first_words(lines: Iterable[ImportedMessage]) -> str:
     text = next((line.content for line in lines if line.role == Message.Role.USER), "")
     return " ".join(text[: 10 * TITLE_FROM_TEXT].split())[:TITLE_FROM_TEXT]

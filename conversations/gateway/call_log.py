@@ -15,7 +15,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from conversations import spending
 from conversations.gateway.checkpoints import State
-from conversations.llm.port import Spent
+from conversations.llm.port import ReportedTokens
 from conversations.llm.probes import window_reports
 from conversations.llm.windows import windows
 from conversations.models import ApiKey, GatewayCall, ModelProfile
@@ -45,7 +45,7 @@ class Call:
     after: int = 0
     estimated: int = 0
     """The request's tokens by our own count if all of it is text, for the correction to be learned from."""
-    spent: Spent | None = None
+    spent: ReportedTokens | None = None
     is_cut: bool = False
     """The answer ended at a limit of its length."""
     status: int = 200

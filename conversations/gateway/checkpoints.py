@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.conf import settings
 
-from compression.core.measure import usage
 from compression.core.recall.recall import Recalled
+from compression.core.request_usage import usage
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations.compaction.snapshots import Superseded

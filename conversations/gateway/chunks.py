@@ -31,7 +31,7 @@ class ToolCall:
     name: str
 
 
-class Piece(NamedTuple):
+class PartDelta(NamedTuple):
     """More of a part: of the thoughts, of the text, or of the arguments of a `call`."""
 
     kind: Literal["thought", "text", "call"]
@@ -39,7 +39,7 @@ class Piece(NamedTuple):
     call: ToolCall | None = None
 
 
-class Reading:
+class PartialCompletion:
     """A completion so far. The first call goes out as it comes, those beside it once that has ended: their chunks may
     come in turn. Text after a call comes last. Where the provider reports no usage, the tokens of the pieces are our
     own count.
@@ -66,7 +66,7 @@ class Reading:
         fields: Json = self._fields.returned.get("fields", {})
         return fields
 
-    async def pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
+    async def pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[PartDelta]:
         """The pieces of a stream's chunks, each the text of an event."""
         written: list[str] = []
         async with aclosing(chunks):
@@ -81,7 +81,7 @@ class Reading:
             counted = await asyncio.to_thread(count_tokens, "".join(written))  # megabytes take seconds
             self.usage = self.usage | {"completion_tokens": counted}
 
-    def whole(self, completion: Json) -> list[Piece]:
+    def whole(self, completion: Json) -> list[PartDelta]:
         """The pieces of a completion that came at once."""
         choices = completion.get("choices")
         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
@@ -93,10 +93,10 @@ class Reading:
         for _, id, name, arguments in _calls_in(said):
             call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", name)
             self._begun.append(call)
-            pieces.append(Piece("call", arguments.strip() or "{}", call))
-        return [Piece("thought", thought), *pieces] if thought else pieces
+            pieces.append(PartDelta("call", arguments.strip() or "{}", call))
+        return [PartDelta("thought", thought), *pieces] if thought else pieces
 
-    def _taken(self, chunk: Json) -> Iterator[Piece]:
+    def _taken(self, chunk: Json) -> Iterator[PartDelta]:
         usage, choices = chunk.get("usage"), chunk.get("choices")
         self.usage = usage if isinstance(usage, dict) and usage else self.usage
         choice = choices[0] if isinstance(choices, list) and choices else None
@@ -111,27 +111,27 @@ class Reading:
             self._late += [text] if text else []
         else:
             if thought or tagged:
-                yield Piece("thought", thought + tagged)
+                yield PartDelta("thought", thought + tagged)
             if text:
-                yield Piece("text", text)
+                yield PartDelta("text", text)
         self._gather(delta)
         if self.has_calls:
             yield from self._of_first()
 
-    def _rest(self) -> Iterator[Piece]:
+    def _rest(self) -> Iterator[PartDelta]:
         """The pieces that are known at the end alone: a held tag, calls beside the first one, and text after them."""
         if held := self._tags.rest():
             if self.has_calls:
                 self._late.insert(0, held)
             else:
-                yield Piece("text", held)
+                yield PartDelta("text", held)
         if self.has_calls:
             yield from self._of_first(is_over=True)
             for call in self._calls.so_far[1:]:
                 if call.name.strip():
-                    yield Piece("call", call.arguments.strip() or "{}", self._begin(call.id, call.name))
+                    yield PartDelta("call", call.arguments.strip() or "{}", self._begin(call.id, call.name))
         if self._late:
-            yield Piece("text", "".join(self._late))
+            yield PartDelta("text", "".join(self._late))
 
     def _gather(self, delta: Json) -> None:
         given = list(_calls_in(delta))
@@ -139,7 +139,7 @@ class Reading:
             number = index if index is not None else place if len(given) > 1 else None
             self._calls.take(number, id=id, name=name, arguments=arguments)
 
-    def _of_first(self, *, is_over: bool = False) -> Iterator[Piece]:
+    def _of_first(self, *, is_over: bool = False) -> Iterator[PartDelta]:
         """More of the first call, once its name is whole: its arguments have begun, or all is there."""
         call = self._calls.so_far[0]
         more = "".join(call.pieces[self._sent :])
@@ -149,7 +149,7 @@ class Reading:
         self._sent = len(call.pieces)
         begun = self._begun[0] if self._begun else self._begin(call.id, call.name)
         if more or is_empty:
-            yield Piece("call", "{}" if is_empty else more, begun)
+            yield PartDelta("call", "{}" if is_empty else more, begun)
 
     def _begin(self, id: str, name: str) -> ToolCall:
         taken = {call.id for call in self._begun}

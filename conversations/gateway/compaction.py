@@ -33,7 +33,7 @@ from conversations.context.transcript import Loaded, tool_tokens
 from conversations.errors import Conflict, NotFound, TooLarge
 from conversations.gateway import checkpoints
 from conversations.gateway.checkpoints import State, holds
-from conversations.gateway.history import History, Line
+from conversations.gateway.history import History, HistoryLine
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE_CHARS
@@ -138,7 +138,7 @@ def _conversation(owner_id: int, history: History, state: State | None) -> Conve
     return forks.fork(conversation, last.pk, kind=Conversation.Kind.GATEWAY)
 
 
-def _append(conversation: Conversation, lines: Sequence[Line]) -> None:
+def _append(conversation: Conversation, lines: Sequence[HistoryLine]) -> None:
     """Make `lines` the messages after the cut: equal rows stay, different ones are replaced.
 
     The history is the caller's: lines that it changed since they were last stored are stored nowhere else.
@@ -158,7 +158,7 @@ def _append(conversation: Conversation, lines: Sequence[Line]) -> None:
         ToolCall.objects.bulk_create([call for row, line in rows for call in _tool_calls(row, line)])
 
 
-def _same(loaded: Loaded, lines: Sequence[Line]) -> int:
+def _same(loaded: Loaded, lines: Sequence[HistoryLine]) -> int:
     """The number of live messages that the caller still sends unchanged."""
     for number, (turn, line) in enumerate(zip(loaded.live, lines, strict=False)):
         now = line.turn
@@ -169,7 +169,7 @@ def _same(loaded: Loaded, lines: Sequence[Line]) -> int:
     return min(len(loaded.live), len(lines))
 
 
-def _row(conversation: Conversation, line: Line) -> Message:
+def _row(conversation: Conversation, line: HistoryLine) -> Message:
     turn = line.turn
     return Message(
         conversation=conversation,
@@ -186,7 +186,7 @@ def _origin(turn: Turn) -> dict[str, list[list[int]]] | None:
     return {name: [list(place) for place in found] for name, found in places.items() if found} or None
 
 
-def _tool_calls(row: Message, line: Line) -> list[ToolCall]:
+def _tool_calls(row: Message, line: HistoryLine) -> list[ToolCall]:
     return [_tool_call(row, use, result) for use, result in zip(line.turn.tools, line.results, strict=True)]
 
 

@@ -20,7 +20,7 @@ from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.characters import whole_answer, with_whole_characters
 from conversations.gateway.checkpoints import State
 from conversations.gateway.options import LIMITS
-from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Json, Protocol, streamed
+from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, CallerRequest, Events, Json, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
@@ -85,13 +85,13 @@ async def _searched(
     return HttpResponse(events, content_type=EVENT_STREAM, headers=call.headers)
 
 
-def _asked(asked: GatewayRequest, call: Call) -> Asked:
+def _asked(asked: GatewayRequest, call: Call) -> CallerRequest:
     async def hold(answer: Json) -> None:
         if asked.protocol.hold:
             with suppress(DatabaseError, InterfaceError):  # a later request that names it is refused, this one is not
                 await sync_to_async(asked.protocol.hold)(call.owner_id, asked.own, answer)
 
-    return Asked(asked.given, call.before, call.before, identity_of(asked.profile), hold)
+    return CallerRequest(asked.given, call.before, call.before, identity_of(asked.profile), hold)
 
 
 async def _by_messages(
@@ -128,7 +128,7 @@ def _streamed(
     return stream(Stream(events, tally, call, close, protocol), call)
 
 
-async def _whole(content: bytes, of: Asked, call: Call, protocol: Protocol, *, is_stream: bool) -> HttpResponse:
+async def _whole(content: bytes, of: CallerRequest, call: Call, protocol: Protocol, *, is_stream: bool) -> HttpResponse:
     """The answer of a provider that came at once."""
     if protocol.whole is None or protocol.events is None:
         return HttpResponse(content, content_type=JSON, headers=call.headers)

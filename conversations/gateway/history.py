@@ -40,7 +40,7 @@ MAX_ID_CHARS = 180
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HistoryLine:
     """A turn and the caller's messages that it is made of, unchanged. `results` are those of its calls, whole. `digest`
     is the running hash of the history up to and including it.
     """
@@ -58,7 +58,7 @@ class History:
     """
 
     lead: tuple[Raw, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[HistoryLine, ...]
     fixed: str
     fixed_tokens: int
     is_text: bool
@@ -112,7 +112,7 @@ def _cost(key: tuple[str, int], count: Callable[[], int]) -> int:
     return known
 
 
-def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Iterator[Line]:
+def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Iterator[HistoryLine]:
     """The lines of messages; `sent` are the same as they are forwarded, with characters that no row can hold.
 
     `instructions` are those before the first line. One that is repeated is not protected once more.
@@ -131,7 +131,7 @@ def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Itera
         # An instruction in the middle stays in force: no summary may swallow it.
         is_new = role == "system" and content not in instructions
         turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=is_new)
-        yield Line(_with_places(turn), as_sent_now, whole, digest)
+        yield HistoryLine(_with_places(turn), as_sent_now, whole, digest)
         if is_new:
             instructions.add(content)
         start += len(group)

@@ -33,7 +33,7 @@ ADDRESSES = frozenset(
 JSON, FORM = "application/json", "multipart/form-data"
 
 
-class PassedOn(NamedTuple):
+class ForwardedCall(NamedTuple):
     """A call to pass on: its address below /v1/, the profile whose provider answers, and its body.
 
     `body` is what the openai client's `post` takes: bytes of JSON as they came, or the fields and files of a form.
@@ -45,7 +45,7 @@ class PassedOn(NamedTuple):
     headers: dict[str, str]
 
 
-def read(request: HttpRequest, address: str, person_id: int) -> PassedOn:
+def read(request: HttpRequest, address: str, person_id: int) -> ForwardedCall:
     """The call in a person's request. Raises Invalid, NotFound or UnsupportedMediaType."""
     content = request.body
     body: dict[str, Any]
@@ -66,7 +66,7 @@ def read(request: HttpRequest, address: str, person_id: int) -> PassedOn:
         body, headers = {"body": fields, "files": files}, {"Content-Type": FORM}
     else:
         raise UnsupportedMediaType(MEDIA_TYPE)
-    return PassedOn(address, _profile(clean_text("model", name, limit=200), person_id), body, headers)
+    return ForwardedCall(address, _profile(clean_text("model", name, limit=200), person_id), body, headers)
 
 
 def _part(field: str, file: UploadedFile) -> tuple[str, tuple[str, bytes, str]]:
@@ -82,7 +82,7 @@ def _profile(name: str, person_id: int) -> ModelProfile:
     )
 
 
-async def answer(passed: PassedOn, call: Call, held: AsyncExitStack) -> HttpResponseBase:
+async def answer(passed: ForwardedCall, call: Call, held: AsyncExitStack) -> HttpResponseBase:
     """The provider's answer, unchanged. Raises ModelError or Refused."""
     target = await held.enter_async_context(target_of(passed.profile))
     who = Endpoint(passed.profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest
 
 from conversations import projects
-from conversations.context.kept import kept_texts, lines_of
+from conversations.context.kept_entries import kept_texts, lines_of
 from conversations.context.system_prompt import project_sections
 from conversations.errors import NotFound
 from conversations.models import ApiKey, Project

@@ -24,7 +24,7 @@ async def _hold_nothing(answer: Json) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallerRequest:
     """The request of an answer, as the caller sent it, and the `tokens` of that.
 
     `tokens` is None where the provider was asked exactly that, so that its own figure holds; `counted` is our own
@@ -63,8 +63,8 @@ class Protocol:
     broken: Callable[[Json], str]
     reserves_limit: bool = True
     """Whether the limit that a caller sets for the reply is kept free of the window; else it is lowered to the room."""
-    whole: Callable[[Json, Asked], Json] | None = None
-    events: Callable[[Events, Asked], Events] | None = None
+    whole: Callable[[Json, CallerRequest], Json] | None = None
+    events: Callable[[Events, CallerRequest], Events] | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
     known: frozenset[str] | None = None
     """The fields of its requests; None: those that `options` names."""
@@ -101,7 +101,7 @@ CHAT = Protocol(
 """OpenAI's chat completions: all passes as it is."""
 
 
-def _told(answer: Json, asked: Asked) -> Json:
+def _told(answer: Json, asked: CallerRequest) -> Json:
     """The answer with the tokens of what the caller sent as those of its prompt, where it has a usage."""
     usage = answer.get("usage")
     if not isinstance(usage, dict) or asked.tokens is None:
@@ -110,14 +110,14 @@ def _told(answer: Json, asked: Asked) -> Json:
     return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
 
 
-async def _told_events(events: Events, asked: Asked) -> Events:
+async def _told_events(events: Events, asked: CallerRequest) -> Events:
     """The events unchanged, but for the one with the usage."""
     async with aclosing(events):
         async for event in events:
             yield _told_event(event, asked) if _USAGE.search(event) else event
 
 
-def _told_event(event: str, asked: Asked) -> str:
+def _told_event(event: str, asked: CallerRequest) -> str:
     try:
         chunk = json.loads(event.removeprefix("data:"))
     except ValueError:

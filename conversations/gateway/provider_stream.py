@@ -13,7 +13,7 @@ from typing import Any
 
 from conversations.gateway.upstream import Upstream
 from conversations.llm.errors import BrokenReply
-from conversations.llm.port import Spent
+from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import spent_of
 from conversations.llm.providers.provider import whole_seconds
@@ -35,7 +35,7 @@ class Tally:
     """The figures of a stream with `choices` answers while it passes: its usage, and the progress of each answer."""
 
     def __init__(self, choices: int = 1) -> None:
-        self.spent: Spent | None = None
+        self.spent: ReportedTokens | None = None
         self.usage: dict[str, Any] = {}
         self.is_done = self.is_cut = False
         self._unfinished = choices
@@ -51,7 +51,9 @@ class Tally:
         self._unfinished -= len(_FINISHED.findall(data))
 
 
-async def whole(of: Upstream, spent_of: Callable[[Any], Spent | None] = spent_of) -> tuple[bytes, Spent | None]:
+async def whole(
+    of: Upstream, spent_of: Callable[[Any], ReportedTokens | None] = spent_of
+) -> tuple[bytes, ReportedTokens | None]:
     """(the response, which is one JSON object, unchanged; its usage). Raises ModelError for any other answer."""
     with of.faults_explained():
         async with asyncio.timeout(whole_seconds(of.who.timeout)):

@@ -31,7 +31,7 @@ from conversations.gateway.openai_responses import models as codex_models
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.passages import with_passages
-from conversations.gateway.protocol import CHAT, Asked, Protocol
+from conversations.gateway.protocol import CHAT, CallerRequest, Protocol
 from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
 from conversations.gateway.room import with_room
@@ -102,14 +102,14 @@ async def compact(request: HttpRequest, call: Call) -> HttpResponseBase:
     asked, state = await sync_to_async(begun)(request, call, RESPONSES)
     await let_thread_go(request)
     state = await _as_asked(asked, state, call)
-    answer = compacted(Asked(asked.given, call.before), asked.history, state)
+    answer = compacted(CallerRequest(asked.given, call.before), asked.history, state)
     return JsonResponse(answer, headers=call.headers)
 
 
 async def _in_one(asked: GatewayRequest, state: State | None, call: Call) -> HttpResponseBase:
     """The item that stands for all of a request's, as the answer to it."""
     state = await _as_asked(asked, state, call)
-    answer = in_one(Asked(asked.given, call.before), asked.history, state)
+    answer = in_one(CallerRequest(asked.given, call.before), asked.history, state)
     if asked.is_stream:
         return HttpResponse(as_stream(answer), content_type=EVENT_STREAM, headers=call.headers)
     return JsonResponse(answer, headers=call.headers)
@@ -213,7 +213,7 @@ async def _once_there_is_room(
 async def passed_through(request: HttpRequest, call: Call, address: str) -> HttpResponseBase:
     """Embeddings, reranking, moderation and audio, by a provider that has them."""
 
-    def parsed_call() -> pass_through.PassedOn:
+    def parsed_call() -> pass_through.ForwardedCall:
         signed_in(request, call)
         spending.require_budget(call.owner_id, call.key)
         return pass_through.read(request, address, call.owner_id)

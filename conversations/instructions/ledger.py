@@ -23,7 +23,7 @@ from compression.core.ledger.values import DetectedEntry
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from compression.ids import uuid7
-from conversations.context import kept
+from conversations.context import kept_entries
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.instructions.ledger_entries import (
     TICK,
@@ -97,7 +97,7 @@ def _remembers(message: Message) -> bool:
     """Whether the person is asked what to keep for all their conversations; one query."""
     asked = Conversation.objects.filter(
         pk=message.conversation_id,
-        kind__in=kept.CHATS,
+        kind__in=kept_entries.CHATS,
         project=None,
         shares_memory=True,
         owner__preference__remembers=True,
@@ -258,7 +258,7 @@ def keep(conversation: Conversation, entry_id: UUID, *, on: bool) -> LedgerEntry
 
 
 def _scope_to_keep(conversation: Conversation, entry: LedgerEntry) -> str:
-    scope = kept.scope_of(conversation)
+    scope = kept_entries.scope_of(conversation)
     if not scope:
         raise Conflict(
             _(
@@ -267,15 +267,19 @@ def _scope_to_keep(conversation: Conversation, entry: LedgerEntry) -> str:
             ),
             code="not_shared",
         )
-    if entry.state not in kept.STANDING or entry.kind == LedgerEntry.Kind.WITHDRAWAL:
+    if entry.state not in kept_entries.STANDING or entry.kind == LedgerEntry.Kind.WITHDRAWAL:
         raise Conflict(_("Only what is in force or noted can be kept for the project."), code="not_standing")
     is_project = scope == "project"
-    rows = kept.standing_in(conversation.project_id) if is_project else kept.standing_for(conversation.owner_id)
-    if rows.exclude(pk=entry.pk).count() >= kept.MAX_KEPT:
+    rows = (
+        kept_entries.standing_in(conversation.project_id)
+        if is_project
+        else kept_entries.standing_for(conversation.owner_id)
+    )
+    if rows.exclude(pk=entry.pk).count() >= kept_entries.MAX_KEPT:
         raise Invalid(
-            _("kept: at most %(most)s entries are kept. Remove one first.") % {"most": kept.MAX_KEPT},
+            _("kept: at most %(most)s entries are kept. Remove one first.") % {"most": kept_entries.MAX_KEPT},
             field="kept",
-            limit=kept.MAX_KEPT,
+            limit=kept_entries.MAX_KEPT,
         )
     return scope
 

@@ -86,11 +86,11 @@ class BrokenReply(ModelError):
     retryable = True
 
 
-class CalledAnyway(BrokenReply):
+class ForbiddenToolCall(BrokenReply):
     """The model called a tool and wrote no text although its prompt forbade calls."""
 
 
-class NothingWritten(BrokenReply):
+class EmptyReply(BrokenReply):
     """The model used all its tokens before it wrote any text, as reasoning models can."""
 
     code = ErrorCode.EMPTY_REPLY

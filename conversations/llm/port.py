@@ -21,7 +21,7 @@ MAX_TOKENS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ReportedTokens:
     """Tokens as the provider reported them; `thought` is the part of the completion that is not in the reply."""
 
     prompt: int
@@ -29,8 +29,8 @@ class Spent:
     cached: int = 0
     thought: int = 0
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
+    def __add__(self, other: ReportedTokens) -> ReportedTokens:
+        return ReportedTokens(
             min(self.prompt + other.prompt, MAX_TOKENS),
             min(self.completion + other.completion, MAX_TOKENS),
             min(self.cached + other.cached, MAX_TOKENS),
@@ -52,7 +52,7 @@ class Delta:
 
     text: str = ""
     finish_reason: str | None = None
-    spent: Spent | None = None
+    spent: ReportedTokens | None = None
     refused: bool = False
     calls: tuple[ToolRequest, ...] = ()
     heard: bool | None = None
@@ -67,7 +67,7 @@ class Reply:
 
     text: str
     finish_reason: str
-    spent: Spent | None = None
+    spent: ReportedTokens | None = None
     refused: bool = False
 
 

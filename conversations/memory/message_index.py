@@ -78,7 +78,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class IndexMatches:
     """The answer to a query: for each term, the newest entries of messages that have it."""
 
     postings: tuple[Sequence[int], ...]
@@ -130,7 +130,7 @@ def note(*conversation_ids: UUID) -> None:
 
 def propose(
     scope: str, terms: Sequence[str], *, begins: bool = False, within: tuple[UUID, datetime] | None = None
-) -> Proposed:
+) -> IndexMatches:
     """The newest messages of `scope` with each term; with `begins`, with any term that begins so. One query.
 
     With `within`, the id of the scope's conversation and a moment, the answer also says how many messages it has, and
@@ -158,7 +158,7 @@ def propose(
                     of_all[place] = found
                 else:
                     postings[place] = list(map(int, found.split(","))) if found else ()
-    return Proposed(tuple(postings), bool(of_all[WAITING]), int(of_all[TOTAL] or 0))
+    return IndexMatches(tuple(postings), bool(of_all[WAITING]), int(of_all[TOTAL] or 0))
 
 
 def messages_of(entries: Sequence[int]) -> list[UUID]:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from compression.ids import milliseconds_since
-from conversations.llm.port import Delta, Spent
+from conversations.llm.port import Delta, ReportedTokens
 from conversations.llm.probes import window_reports
 from conversations.llm.thinking.thinking_tags import split_closed
 from conversations.llm.tools import ToolRequest
@@ -15,7 +15,7 @@ from conversations.llm.windows import windows
 from conversations.messages import tool_calls
 from conversations.messages.thoughts import Thoughts
 from conversations.requests import request_log
-from conversations.requests.request_log import Sent
+from conversations.requests.request_log import SentRequest
 from conversations.runtime import endings
 
 
@@ -28,11 +28,11 @@ class Answer:
     """
 
     id: UUID
-    sent: Sent | None = None
+    sent: SentRequest | None = None
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     calls: tuple[ToolRequest, ...] = ()
-    spent: Spent | None = None
+    spent: ReportedTokens | None = None
     first_token_ms: int | None = None
     finish_reason: str = ""
     provider_words: str = ""

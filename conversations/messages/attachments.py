@@ -20,7 +20,7 @@ from conversations.messages import documents, text_files
 from conversations.messages import images as image_files
 from conversations.messages.images import is_image, read_image
 from conversations.messages.svg import is_svg
-from conversations.messages.text_files import Place, read_text_file
+from conversations.messages.text_files import TextRange, read_text_file
 from conversations.models import Attachment, Conversation, Message
 from conversations.quota import require_storage
 
@@ -36,7 +36,7 @@ Kind = Attachment.Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedFile:
     """A file of a message: its row and, for a text file, its text."""
 
     row: Attachment
@@ -92,7 +92,7 @@ def upload_seen(conversation: Conversation, *, name: str, data: bytes, sees: boo
     """
     try:
         return Uploaded([upload(conversation, name=name, data=data, draws=sees)])
-    except documents.Scanned:
+    except documents.ScannedDocument:
         if not sees:
             raise
     return _upload_pages(conversation, name=name, data=data)
@@ -122,7 +122,7 @@ def pending(conversation: Conversation) -> QuerySet[Attachment]:
     return Attachment.objects.filter(conversation=conversation, message=None)
 
 
-def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | None = None) -> tuple[Attached, ...]:
+def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | None = None) -> tuple[AttachedFile, ...]:
     """The waiting files with these ids, in the order of their uploads; files of the message `of` are allowed too.
 
     Raises Invalid, naming `attachments`.
@@ -148,10 +148,10 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
             id=str(missing),
         )
     texts = dict(Attachment.objects.filter(pk__in=rows, kind=Kind.TEXT).values_list("pk", "data"))
-    return tuple(Attached(row, _text_of(row, of, bytes(texts.get(id) or b""))) for id, row in rows.items())
+    return tuple(AttachedFile(row, _text_of(row, of, bytes(texts.get(id) or b""))) for id, row in rows.items())
 
 
-def copies_of(message: Message) -> tuple[Attached, ...]:
+def copies_of(message: Message) -> tuple[AttachedFile, ...]:
     """Unsaved copies of a message's files. No query if the message visibly has no files."""
     if not message.images and text_files.OPENING not in message.content:
         return ()
@@ -159,11 +159,11 @@ def copies_of(message: Message) -> tuple[Attached, ...]:
     for row in message.attachments.defer(None):
         text = _text_of(row, message)
         row.pk, row.message, row._state.adding = uuid7(), None, True
-        copies.append(Attached(row, text))
+        copies.append(AttachedFile(row, text))
     return tuple(copies)
 
 
-def attach(message: Message, attached: Sequence[Attached], places: Iterable[Place]) -> None:
+def attach(message: Message, attached: Sequence[AttachedFile], places: Iterable[TextRange]) -> None:
     """Make files part of a message that was stored just now; `places` are the text files' positions, in order.
 
     Raises Invalid if a file was sent or removed meanwhile.

@@ -26,7 +26,7 @@ from conversations.messages.documents import (
     ZIP,
     Document,
     Pictures,
-    Scanned,
+    ScannedDocument,
     damaged,
 )
 from conversations.messages.text_files import MAX_BYTES, unreadable
@@ -60,7 +60,7 @@ def work(job: tuple[Any, ...]) -> Document | Pictures:
         raise damaged() from None
     if not any(map(str.isalnum, re.sub(r"^\[(?:Page|Slide) \d+\]$", "", text, flags=re.MULTILINE))):
         if kind == "pdf":
-            raise Scanned(
+            raise ScannedDocument(
                 _(
                     "file: the document has no text: its pages are pictures. Choose a model that sees images, or "
                     "attach the pages as text."

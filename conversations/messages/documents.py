@@ -10,8 +10,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
-from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
-from conversations.runtime.fair_turns import Turns
+from conversations.runtime.bounded_process import JobFailed, OverMemory, OverTime, Pool
+from conversations.runtime.fair_queue import FairQueue
 
 MAX_BYTES = 20_000_000
 """The most bytes of a document as it is uploaded."""
@@ -49,10 +49,10 @@ _MAIL = re.compile(
 _MAIL_MARK = re.compile(rb"^(?:mime-version|message-id):", re.IGNORECASE | re.MULTILINE)
 
 _pool = Pool("conversations.messages.document_reading", seconds=SECONDS, megabytes=MEGABYTES)
-_turns = Turns(at_once=1, a_person=3, waiting=6, seconds=60, what="documents")
+_turns = FairQueue(at_once=1, a_person=3, waiting=6, seconds=60, what="documents")
 
 
-class Scanned(Invalid):
+class ScannedDocument(Invalid):
     """The document has no text, because its pages are pictures."""
 
 
@@ -129,7 +129,7 @@ def _run(job: tuple[Any, ...], *, by: Hashable) -> Any:
                 "megabytes": MEGABYTES
             }
             raise Invalid(words, field="file", limit=MEGABYTES) from None
-        except NotDone:
+        except JobFailed:
             raise damaged() from None
 
 

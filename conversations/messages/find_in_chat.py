@@ -17,25 +17,25 @@ MOST = 1_000
 """The most messages that are found, the latest ones."""
 
 
-class Finds(NamedTuple):
+class FoundMessages(NamedTuple):
     """The ids of the found messages, the earliest first; `is_cut` says that earlier ones were left out."""
 
     ids: tuple[UUID, ...]
     is_cut: bool = False
 
 
-def find_words(conversation: Conversation, query: str) -> Finds:
+def find_words(conversation: Conversation, query: str) -> FoundMessages:
     """The messages with all words of a query, in any case; "words in quotes" as they stand.
 
     Raises Invalid for a query that is too long, no text, or takes too long.
     """
     terms = terms_of(clean_text("q", query, limit=MAX_QUERY_CHARS, allow_blank=True))
     if not terms:
-        return Finds(())
+        return FoundMessages(())
     rows = history(conversation).filter(contains("content", terms))
     with time_limit("q"):
         found = list(rows.order_by("-created_at").values_list("pk", flat=True)[: MOST + 1])
-    return Finds(tuple(reversed(found[:MOST])), len(found) > MOST)
+    return FoundMessages(tuple(reversed(found[:MOST])), len(found) > MOST)
 
 
 def find_date(conversation: Conversation, since: datetime) -> UUID | None:

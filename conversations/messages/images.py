@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from conversations.errors import Invalid
-from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
-from conversations.runtime.fair_turns import Turns
+from conversations.runtime.bounded_process import JobFailed, OverMemory, OverTime, Pool
+from conversations.runtime.fair_queue import FairQueue
 
 MAX_BYTES = 5_000_000
 MAX_SIDE = 8_000
@@ -36,7 +36,7 @@ MEGABYTES = 700
 """Memory that decoding may take: as much as the largest allowed images need."""
 
 _pool = Pool("conversations.messages.image_decoding", seconds=SECONDS, megabytes=MEGABYTES)
-_turns = Turns(at_once=2, a_person=3, waiting=3, seconds=20, what="images")
+_turns = FairQueue(at_once=2, a_person=3, waiting=3, seconds=20, what="images")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def read_image(data: bytes, *, by: Hashable = None) -> ImageFile:
                 field="file",
                 limit=MEGABYTES,
             ) from None
-        except NotDone:
+        except JobFailed:
             raise Invalid(_("file: the image could not be read."), field="file") from None
     require_size(image.data)  # encoded anew, an image can be larger
     return image

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from compression.ids import uuid7
-from conversations.messages.attachments import Attached, clean_name
+from conversations.messages.attachments import AttachedFile, clean_name
 from conversations.models import Attachment
 
 PART_SHARE = 1 / 6
@@ -30,7 +30,7 @@ def part_tokens(window: Window) -> int:
     return max(MIN_PART_TOKENS, min(MAX_PART_TOKENS, int(PART_SHARE * window.budget / window.correction)))
 
 
-def parts_of(attached: Attached, *, tokens: int) -> list[Attached]:
+def parts_of(attached: AttachedFile, *, tokens: int) -> list[AttachedFile]:
     """The unsaved parts of a file, in order: the first one for the file's own row, the others for new rows."""
     texts, name, page, parts = list(split(attached.text, tokens=tokens)), attached.row.name, "", []
     for number, text in enumerate(texts, start=1):
@@ -38,7 +38,7 @@ def parts_of(attached: Attached, *, tokens: int) -> list[Attached]:
         where, page = _pages(text, page)
         row.name = clean_name(f"{name}, part {number} of {len(texts)}{where}") if len(texts) > 1 else name
         row.tokens, row.size, row.pages = count_tokens(text), len(text.encode()), None
-        parts.append(Attached(row, text))
+        parts.append(AttachedFile(row, text))
     return parts
 
 
@@ -88,6 +88,6 @@ def _lines(text: str, tokens: int) -> Iterator[tuple[str, int]]:
         yield held, count_tokens(held)
 
 
-def longest_first(attached: Sequence[Attached]) -> list[Attached]:
+def longest_first(attached: Sequence[AttachedFile]) -> list[AttachedFile]:
     """The text files, the longest first."""
     return sorted((one for one in attached if not one.is_image), key=lambda one: one.row.tokens, reverse=True)

@@ -82,7 +82,7 @@ def best(
     return _ranked(read, asked, dict(zip(asked.terms, weights, strict=True)), results=within is not None) or None
 
 
-def _proposed(scope: str, asked: Query) -> message_index.Proposed:
+def _proposed(scope: str, asked: Query) -> message_index.IndexMatches:
     proposed = message_index.propose(scope, asked.terms)
     if asked.last not in asked.terms or len(asked.last) < MIN_BEGINNING_CHARS:
         return proposed
@@ -90,7 +90,7 @@ def _proposed(scope: str, asked: Query) -> message_index.Proposed:
     if proposed.counts[place]:
         return proposed
     more = message_index.propose(scope, [asked.last], begins=True)
-    return message_index.Proposed((*proposed.postings[:place], *more.postings, *proposed.postings[place + 1 :]))
+    return message_index.IndexMatches((*proposed.postings[:place], *more.postings, *proposed.postings[place + 1 :]))
 
 
 def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *, results: bool) -> list[Message]:

@@ -23,14 +23,14 @@ class Pasted:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class JoinedText:
     """A message's text, joined from its parts, and the pastes in it."""
 
     content: str
     pastes: tuple[Pasted, ...] = ()
 
 
-def parse_pastes(text: str) -> Written:
+def parse_pastes(text: str) -> JoinedText:
     """The parts of a message as the composer sends them, expanded exactly.
 
     JSON: `[{"text": "see "}, {"paste": 1, "text": "..."}]`, in order. Raises Invalid, which names `parts`.
@@ -52,7 +52,7 @@ def parse_pastes(text: str) -> Written:
         start += len(part["text"])
     if len({paste.number for paste in pastes}) < len(pastes):
         raise _invalid("no number of a paste may appear twice.")
-    return Written("".join(part["text"] for part in parts), tuple(paste for paste in pastes if paste.length))
+    return JoinedText("".join(part["text"] for part in parts), tuple(paste for paste in pastes if paste.length))
 
 
 def parse_pasted(text: str) -> tuple[str, ...]:

@@ -18,23 +18,23 @@ from conversations.runtime.lease import Lease
 from conversations.runtime.retry import retry_on_database_error
 
 
-class Held(Enum):
+class LeaseState(Enum):
     OURS = "ours"
     STOPPING = "stopping"
     LOST = "lost"
 
 
-def claim(reply_id: UUID, token: UUID) -> Held:
+def claim(reply_id: UUID, token: UUID) -> LeaseState:
     """Claim the reply with `token`; LOST if another worker holds it, a person stops it or it has ended."""
     rows = Message.objects.streaming().filter(pk=reply_id, lease_token=None, stopping_at=None)
     taken = rows.update(lease_token=token, lease_expires_at=expiry())
-    return Held.OURS if taken else Held.LOST
+    return LeaseState.OURS if taken else LeaseState.LOST
 
 
-def check(reply_id: UUID, token: UUID) -> Held:
+def check(reply_id: UUID, token: UUID) -> LeaseState:
     """Check whether `token` still holds the reply; STOPPING if a person asked to stop it."""
     stopping = held(reply_id, token).values_list("stopping_at", flat=True)
-    return Held.LOST if not stopping else Held.STOPPING if stopping[0] else Held.OURS
+    return LeaseState.LOST if not stopping else LeaseState.STOPPING if stopping[0] else LeaseState.OURS
 
 
 def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
@@ -66,15 +66,15 @@ async def heartbeat(
     *,
     text: Callable[[], str],
     thoughts: Callable[[], dict[str, Any]] = dict,
-    end: Callable[[Held], None],
+    end: Callable[[LeaseState], None],
 ) -> None:
     """Renew the lease until a person stops the reply or another worker takes it over; then call `end`.
 
     Each beat also stores the `text` so far and the columns of `thoughts`, so that a power failure loses no more than
     one beat of them.
     """
-    lease, found = Lease(lambda: held(reply_id, token).filter(stopping_at=None), f"reply {reply_id}"), Held.OURS
-    while found is Held.OURS:
+    lease, found = Lease(lambda: held(reply_id, token).filter(stopping_at=None), f"reply {reply_id}"), LeaseState.OURS
+    while found is LeaseState.OURS:
         await lease.watch(lambda: {"content": text(), **thoughts()})
         found = await retry_on_database_error(partial(check, reply_id, token))
     end(found)

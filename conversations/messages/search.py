@@ -32,7 +32,7 @@ CONVERSATION = ("title", "kind", "archived", "updated_at", "compressed_at", "ver
 MESSAGE = ("role", "name", "content", "created_at", "is_protected", "replaced_by")
 
 
-class Piece(NamedTuple):
+class SnippetPart(NamedTuple):
     """A piece of a snippet; `is_found` marks a word of the query."""
 
     text: str
@@ -40,12 +40,12 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A found message, or (None) a conversation found by its title; `pieces` are its excerpt, with the found words."""
 
     conversation: Conversation
     message: Message | None
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SnippetPart, ...]
 
     @property
     def state(self) -> State | None:
@@ -60,12 +60,12 @@ class Hit:
 class Found:
     """One page of hits; `next` is the `after` of the next page (None: this is the last one)."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     next: str | None = None
     is_ranked: bool = False
 
 
-class Place(NamedTuple):
+class SearchCursor(NamedTuple):
     """The end of a page: a message (dated `said_at`), or a conversation's title (`said_at` is None)."""
 
     updated_at: datetime
@@ -126,14 +126,18 @@ def _ranked(user: AbstractBaseUser | AnonymousUser, query: str, terms: list[str]
     return Found(hits, f"best.{start + limit}" if len(rows) > start + limit else None, is_ranked=True)
 
 
-def _titles(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Conversation]:
+def _titles(
+    user: AbstractBaseUser | AnonymousUser, terms: list[str], after: SearchCursor | None
+) -> QuerySet[Conversation]:
     rows = own_conversations(user).filter(contains("title", terms))
     if after:
         rows = rows.filter(_beyond(after, at=""))
     return rows.order_by("-updated_at", "-id").only(*CONVERSATION)
 
 
-def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Message]:
+def _messages(
+    user: AbstractBaseUser | AnonymousUser, terms: list[str], after: SearchCursor | None
+) -> QuerySet[Message]:
     """Messages that contain all terms, by their conversation's last change, the latest first.
 
     The join lets the database walk the indices of a person's conversations and their messages; with a subquery for
@@ -148,33 +152,33 @@ def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: P
     return rows.select_related("conversation").only(*MESSAGE, *(f"conversation__{name}" for name in CONVERSATION))
 
 
-def _beyond(after: Place, *, at: str) -> Q:
+def _beyond(after: SearchCursor, *, at: str) -> Q:
     """The condition for conversations after the place in the order; `at` is the path to the conversation."""
     same = Q(**{f"{at}updated_at": after.updated_at, f"{at}id__lt": after.conversation_id})
     return Q(**{f"{at}updated_at__lt": after.updated_at}) | same
 
 
-def _hit(row: Conversation | Message, terms: list[str]) -> Hit:
+def _hit(row: Conversation | Message, terms: list[str]) -> SearchHit:
     if isinstance(row, Message):
-        return Hit(row.conversation, row, _pieces(excerpt(row.content, terms), terms))
-    return Hit(row, None, _pieces(row.title, terms))
+        return SearchHit(row.conversation, row, _pieces(excerpt(row.content, terms), terms))
+    return SearchHit(row, None, _pieces(row.title, terms))
 
 
-def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:
+def _pieces(text: str, terms: list[str]) -> tuple[SnippetPart, ...]:
     # The pattern has one group, so every second piece of the split is a found word.
     parts = marks(terms, text).split(text)
-    return tuple(Piece(part, number % 2 == 1) for number, part in enumerate(parts) if part)
+    return tuple(SnippetPart(part, number % 2 == 1) for number, part in enumerate(parts) if part)
 
 
-def _write(hit: Hit) -> str:
+def _write(hit: SearchHit) -> str:
     said_at = microseconds(hit.message.created_at) if hit.message else ""
     return f"{microseconds(hit.conversation.updated_at)}.{hit.conversation.pk.hex}.{said_at}"
 
 
-def _read(cursor: str) -> Place:
+def _read(cursor: str) -> SearchCursor:
     try:
         if found := CURSOR.fullmatch(cursor):
-            return Place(moment_at(found[1]), UUID(found[2]), moment_at(found[3]) if found[3] else None)
+            return SearchCursor(moment_at(found[1]), UUID(found[2]), moment_at(found[3]) if found[3] else None)
     except OverflowError:
         pass
     raise not_ours()

@@ -24,7 +24,7 @@ WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class Place(NamedTuple):
+class TextRange(NamedTuple):
     """The position of a file's text in a message's content, in characters."""
 
     start: int
@@ -49,12 +49,12 @@ def read_text_file(data: bytes) -> str:
     return text
 
 
-def inlined(words: str, files: Iterable[tuple[str, str]]) -> tuple[str, list[Place]]:
+def inlined(words: str, files: Iterable[tuple[str, str]]) -> tuple[str, list[TextRange]]:
     """Join the words and the files (name, text) to a message's content; also returns each text's position in it."""
     content, places = words if words.strip() else "", []
     for name, text in files:
         content += (APART if content else "") + heading(name)
-        places.append(Place(len(content), len(text)))
+        places.append(TextRange(len(content), len(text)))
         content += text + ENDING
     return content, places
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from compression.ids import uuid7
 
 
-class WithoutBytes(models.Manager["Attachment"]):
+class AttachmentManager(models.Manager["Attachment"]):
     """Attachments in the order of their upload, without their bytes: reading `data` makes another query."""
 
     def get_queryset(self) -> models.QuerySet[Attachment]:
@@ -45,7 +45,7 @@ class Attachment(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     data = models.BinaryField(null=True)
 
-    objects = WithoutBytes()
+    objects = AttachmentManager()
 
     class Meta:
         ordering = ["id"]

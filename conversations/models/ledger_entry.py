@@ -65,7 +65,7 @@ class LedgerEntry(models.Model):
     )
     # Whether the person is asked to keep it for all their chats; false once they have answered, null if never asked.
     asks_to_keep = models.BooleanField(null=True, editable=False)
-    # The project whose conversations all have it, as long as this one is in it (`conversations.context.kept`).
+    # The project whose conversations all have it, as long as this one is in it (`conversations.context.kept_entries`).
     kept_in = models.ForeignKey(
         "Project", on_delete=models.SET_NULL, null=True, blank=True, related_name="kept", db_index=False
     )

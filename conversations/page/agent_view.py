@@ -55,7 +55,7 @@ class CompactionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Working:
+class RunView:
     """A run with all its steps. `prompt` and `completion` are the tokens of all its requests, as the provider reported.
 
     `used` is None if no model is set.
@@ -107,11 +107,11 @@ def progress(conversation: Conversation) -> str:
     )
 
 
-def run_view(run: AgentRun) -> Working:
+def run_view(run: AgentRun) -> RunView:
     """The run with its steps and compactions in order, in a constant number of queries."""
     steps: list[Step | CompactionEntry] = [Step(row) for row in steps_of(run)]
     entries = sorted([*steps, *(CompactionEntry(row) for row in compactions_of(run))], key=_entry_time)
-    return Working(run, tuple(entries), used_by(run))
+    return RunView(run, tuple(entries), used_by(run))
 
 
 def steps_of(run: AgentRun, **which: Any) -> Iterator[AgentStep]:

@@ -115,7 +115,7 @@ def thread_and_meter(conversation: Conversation) -> str:
     return render_to_string("conversations/thread/_thread.html", context) + meter(conversation) + trust(conversation)
 
 
-def changed_since(shown: thread.Shown, version: str) -> str:
+def changed_since(shown: thread.ShownThread, version: str) -> str:
     """The changes since `version`: the whole thread only if more than its end has changed."""
     items = shown.since(version)
     waiting = _queue_updated(shown.conversation, {})

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from compression.core.tokens import count_tokens
-from conversations.context.kept import STANDING, scope_of
+from conversations.context.kept_entries import STANDING, scope_of
 from conversations.context.system_prompt import noted_lines
 from conversations.instructions import ledger_entries
 from conversations.llm.known_models import UNKNOWN_WINDOW

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from compression.core.extractive.summariser import Extractive
-from compression.core.outlook import after_compaction
+from compression.core.forecast import after_compaction
 from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
 from compression.core.values import Checkpoint, FlowUsage, Usage
@@ -224,25 +224,25 @@ def _after(
     """The next request after a compaction by hand, with the passages for its question."""
     transcript = replace(prompt.request_transcript(loaded), checkpoints=tuple(checkpoints))
     is_selected = _is_selected(conversation, policy)
-    outlook = after_compaction(transcript, policy, is_selected=is_selected, count=count_tokens)
-    if outlook is None:
+    forecast = after_compaction(transcript, policy, is_selected=is_selected, count=count_tokens)
+    if forecast is None:
         return None
     head, window = loaded.head, transcript.window
-    past = Past(conversation.pk, outlook.cut, outlook.verbatim, head.recalls_in, head.owner_id)
-    rest = window.corrected(outlook.system + outlook.summaries + outlook.live)
-    own = outlook.recall_budget
+    past = Past(conversation.pk, forecast.cut, forecast.verbatim, head.recalls_in, head.owner_id)
+    rest = window.corrected(forecast.system + forecast.summaries + forecast.live)
+    own = forecast.recall_budget
     beside = recall.project_policy(head)
     room = recall.room_beside(beside, window, rest, own=own) if head.recalls_in else Room(own, own)
-    recalled = recall.found_in(past, outlook.tail, room=room, catches_up=False)
+    recalled = recall.found_in(past, forecast.tail, room=room, catches_up=False)
     tokens = {
-        "system": outlook.system,
-        "summary": outlook.summaries,
+        "system": forecast.system,
+        "summary": forecast.summaries,
         "recalled": recalled.tokens if recalled else 0,
-        "live": outlook.live,
+        "live": forecast.live,
     }
     total = min(window.corrected(sum(tokens.values())), window.budget)
     by_kind = {kind: window.corrected(number) for kind, number in tokens.items()}
-    return After(by_kind, total, condensed=outlook.condensed, kept=outlook.kept)
+    return After(by_kind, total, condensed=forecast.condensed, kept=forecast.kept)
 
 
 def _is_selected(conversation: Conversation, policy: Policy) -> bool:

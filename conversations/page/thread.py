@@ -57,7 +57,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownThread:
     """The keys of the messages that a page shows in full, newest first: enough to find the changes since a version.
 
     `run` changes with the progress of the last task that an agent gave its executor.
@@ -101,10 +101,10 @@ class Shown:
         return _message_views(self.conversation, rows)
 
 
-def shown_messages(conversation: Conversation) -> Shown:
+def shown_messages(conversation: Conversation) -> ShownThread:
     """The conversation's keys: those of a page, and as many again to allow for new messages."""
     rows = _live_rows(conversation).annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
-    return Shown(conversation, tuple(Key(*row) for row in rows), agent_view.progress(conversation))
+    return ShownThread(conversation, tuple(Key(*row) for row in rows), agent_view.progress(conversation))
 
 
 def version(conversation: Conversation) -> str:

@@ -15,7 +15,7 @@ from conversations.models import Conversation
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolOffer:
     """The tools offered to `whom` ("" in a chat); each request carries them in `tokens`, as the model counts."""
 
     whom: str
@@ -23,7 +23,7 @@ class Offer:
     tokens: int
 
 
-def offer(conversation: Conversation) -> list[Offer]:
+def offer(conversation: Conversation) -> list[ToolOffer]:
     """The conversation's offers; none if the model cannot call tools."""
     profile = conversation_settings.profile_of(conversation)
     if profile is None or not profile.can_call:
@@ -36,4 +36,4 @@ def offer(conversation: Conversation) -> list[Offer]:
             _("The executor"): offered_tools(Conversation.Kind.EXECUTOR, has_gaps=False),
         }
     window = profile.usable_window
-    return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in tools_by_flow.items()]
+    return [ToolOffer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in tools_by_flow.items()]

@@ -26,7 +26,7 @@ from conversations import spending
 from conversations.context import prompt
 from conversations.context.transcript import Loaded
 from conversations.llm import tools
-from conversations.llm.port import Spent
+from conversations.llm.port import ReportedTokens
 from conversations.llm.profiles import passes_tools, reply_limit
 from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
@@ -47,7 +47,7 @@ _stored: BoundedCache[tuple[UUID, str], None] = BoundedCache(MAX_STORED_PROMPTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRequest:
     """A request that was sent, with the loaded conversation and the profile; kept until its reply has ended."""
 
     loaded: Loaded
@@ -75,14 +75,14 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Represented:
+class SummaryCoverage:
     """The numbers of the checkpoints in a sent summary, and the tokens of the messages that they cover."""
 
     numbers: tuple[int, ...] = ()
     tokens: int = 0
 
 
-def as_columns(sent: Sent) -> dict[str, Any]:
+def as_columns(sent: SentRequest) -> dict[str, Any]:
     """The columns of a reply that record its request; a new system prompt is stored.
 
     One extra query the first time this process sees a summary or a system prompt.
@@ -90,7 +90,7 @@ def as_columns(sent: Sent) -> dict[str, Any]:
     head, window, usage = sent.loaded.head, sent.loaded.head.window, usage_of(sent.loaded)
     assert window and usage, "nothing is sent without a model"
     context = head.compressed_context
-    represented = _represented(head.id, context) if context is not None else Represented()
+    represented = _represented(head.id, context) if context is not None else SummaryCoverage()
     request = {
         "v": VERSION,
         "model": sent.profile.model_id,
@@ -116,7 +116,7 @@ def as_columns(sent: Sent) -> dict[str, Any]:
     return {"request": request, "saved_tokens": saved}
 
 
-def spending_columns(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
+def spending_columns(profile: ModelProfile, spent: ReportedTokens | None) -> dict[str, Any]:
     """The columns of a reply with its model, tokens and cost as the provider reported them."""
     if spent is None:
         return {"model": profile.name}
@@ -130,7 +130,7 @@ def spending_columns(profile: ModelProfile, spent: Spent | None) -> dict[str, An
     }
 
 
-def record_errand(owner_id: int, purpose: str, profile: ModelProfile, spent: Spent | None) -> None:
+def record_errand(owner_id: int, purpose: str, profile: ModelProfile, spent: ReportedTokens | None) -> None:
     """Store and count a request that the site sent by itself; nothing if the account was deleted meanwhile."""
     columns = spending_columns(profile, spent)
     with suppress(IntegrityError):
@@ -174,7 +174,7 @@ def _keep(conversation_id: UUID, text: str) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def _represented(conversation_id: UUID, context: str) -> Represented | None:
+def _represented(conversation_id: UUID, context: str) -> SummaryCoverage | None:
     """The checkpoints that the compressed context renders; None if it renders no known state.
 
     If a compaction has ended since the request was sent, its snapshot has the state of then.
@@ -187,7 +187,7 @@ def _represented(conversation_id: UUID, context: str) -> Represented | None:
         checkpoints = tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
     if render_context(checkpoints) != context:
         return None
-    return Represented(
+    return SummaryCoverage(
         tuple(checkpoint.number for checkpoint in checkpoints),
         sum(checkpoint.original_tokens for checkpoint in checkpoints),
     )

@@ -31,7 +31,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.memory import recall
 from conversations.models import Conversation, Errand, Message, ModelProfile, ShadowComparison
-from conversations.requests.request_log import Sent, record_errand
+from conversations.requests.request_log import SentRequest, record_errand
 from conversations.requests.usage import usage_of
 from conversations.runtime import queue
 
@@ -64,7 +64,7 @@ class Shadow:
     full_tokens: int
 
 
-def is_due(reply_id: UUID, sent: Sent | None) -> bool:
+def is_due(reply_id: UUID, sent: SentRequest | None) -> bool:
     """Whether to compare the reply to the request `sent`. No query.
 
     The random last digits of the reply's id decide, so that a share of SHADOW_SHARE is compared.

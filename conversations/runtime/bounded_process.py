@@ -36,15 +36,15 @@ MAX_READ_BYTES = 1_000_000
 _pools: list[Pool] = []
 
 
-class NotDone(Exception):
+class JobFailed(Exception):
     """The job failed: its worker process ended or reported an error."""
 
 
-class OverTime(NotDone):
+class OverTime(JobFailed):
     """The job took more time than its limit."""
 
 
-class OverMemory(NotDone):
+class OverMemory(JobFailed):
     """The job took more memory than its limit."""
 
 
@@ -80,7 +80,7 @@ class Worker:
             elif kind == MEMORY:
                 raise OverMemory("no more memory")
             elif kind == FAILED:
-                raise NotDone(value)
+                raise JobFailed(value)
 
     def end(self) -> None:
         """Kill the process and wait for its end."""
@@ -107,11 +107,11 @@ class Worker:
             size -= len(part)
         return b"".join(parts)
 
-    def _ended(self) -> NotDone:
+    def _ended(self) -> JobFailed:
         """The error for the process's exit code: SIGPROF is its limit of CPU time, SIGKILL the kernel out of memory."""
-        ends: dict[int, type[NotDone]] = {-signal.SIGPROF: OverTime, -signal.SIGKILL: OverMemory}
+        ends: dict[int, type[JobFailed]] = {-signal.SIGPROF: OverTime, -signal.SIGKILL: OverMemory}
         code = self.process.wait()
-        return ends.get(code, NotDone)(f"the process ended with {code}")
+        return ends.get(code, JobFailed)(f"the process ended with {code}")
 
 
 class Pool:
@@ -146,7 +146,7 @@ class Pool:
             is_well = True
             refusal.translate()
             raise
-        except NotDone as error:
+        except JobFailed as error:
             logger.warning("%s was given up: %s %s", self._module, type(error).__name__, error)
             raise
         finally:

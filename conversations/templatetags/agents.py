@@ -14,7 +14,7 @@ from conversations.messages import history
 from conversations.messages.search_terms import in_a_line
 from conversations.models import AgentRun, AgentStep, ToolCall
 from conversations.page import agent_view, tool_labels
-from conversations.page.agent_view import Working
+from conversations.page.agent_view import RunView
 
 register = template.Library()
 register.filter(tool_labels.called)
@@ -74,7 +74,7 @@ def run(call: ToolCall) -> AgentRun | None:
 
 
 @register.filter
-def working(run: AgentRun) -> Working:
+def working(run: AgentRun) -> RunView:
     """The run with all its steps. A conversation has at most one open run, which a page shows in full."""
     return agent_view.run_view(run)
 

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from conversations.messages.attachments import words_of
 from conversations.messages.documents import MEDIA_TYPES
 from conversations.models import Attachment, Message, ModelProfile
-from conversations.page.markup.segments import Inset, Segment, split
+from conversations.page.markup.segments import PasteSegment, Segment, split
 from conversations.runtime.amounts import amount, localized
 
 register = template.Library()
@@ -50,7 +50,7 @@ _PART = re.compile(r'<file name="[^"\n]*, part \d{1,6} of \d{1,6}(?:, pages? [^"
 @register.filter
 def segments(message: Message) -> list[Segment]:
     """A message's own text without its files, split at pastes."""
-    pastes = (Inset(f"LongText#{paste.number}", paste.start, paste.length) for paste in message.pastes.all())
+    pastes = (PasteSegment(f"LongText#{paste.number}", paste.start, paste.length) for paste in message.pastes.all())
     return split(words_of(message), pastes)
 
 

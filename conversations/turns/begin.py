@@ -23,9 +23,9 @@ from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.messages import images as image_files
 from conversations.messages import long_files, replies
-from conversations.messages.attachments import Attached, attach, chosen, noted
+from conversations.messages.attachments import AttachedFile, attach, chosen, noted
 from conversations.messages.pastes import Pasted
-from conversations.messages.text_files import Place, inlined
+from conversations.messages.text_files import TextRange, inlined
 from conversations.models import Conversation, Message, ModelProfile, Paste
 from conversations.quota import require_storage_for
 from conversations.runtime.event_types import EventType
@@ -41,7 +41,7 @@ MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class BegunTurn:
     """A stored user message and its pending reply. `replayed`: an earlier call with the same client_id stored them.
 
     `parts` are the messages before the question, each with a part of a file that is longer than the window.
@@ -57,9 +57,9 @@ class Begun:
 class Part:
     """A message with a part of a file that is longer than the window: its content, and the place of the part in it."""
 
-    attached: Attached
+    attached: AttachedFile
     content: str
-    place: Place
+    place: TextRange
     tokens: int
 
     @property
@@ -79,8 +79,8 @@ class Question:
     content: str
     tokens: int
     profile: ModelProfile
-    attached: tuple[Attached, ...] = ()
-    places: tuple[Place, ...] = ()
+    attached: tuple[AttachedFile, ...] = ()
+    places: tuple[TextRange, ...] = ()
     pastes: tuple[Pasted, ...] = ()
     origin: dict[str, Any] | None = None
     parts: tuple[Part, ...] = ()
@@ -111,7 +111,7 @@ def begin(
     attachments: Sequence[UUID] = (),
     pastes: Sequence[Pasted] = (),
     pasted: Sequence[str] = (),
-) -> Begun:
+) -> BegunTurn:
     """Store a person's message and a pending reply, and have the reply written after the commit.
 
     `attachments` are the ids of uploaded files that no message has yet; `pastes` are ranges of `content`, `pasted` are
@@ -141,7 +141,7 @@ def checked(
     conversation: Conversation,
     content: str,
     *,
-    attached: Sequence[Attached] = (),
+    attached: Sequence[AttachedFile] = (),
     pastes: Sequence[Pasted] = (),
     pasted: Sequence[str] = (),
     earlier: Message | None = None,
@@ -163,7 +163,7 @@ def checked(
     require_storage_for(conversation.owner_id, [words, *(one.text for one in attached)])
     quoted = [(one.start, one.length) for one in pastes]
 
-    def asked_with(files: Sequence[Attached], parts: Sequence[Part]) -> Question:
+    def asked_with(files: Sequence[AttachedFile], parts: Sequence[Part]) -> Question:
         whole, places = inlined(words, [(one.row.name, one.text) for one in files if not one.is_image])
         tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
         origin = origin_of(whole, words=words, pastes=quoted, pasted=pasted, earlier=earlier)
@@ -187,12 +187,12 @@ def checked(
     return asked
 
 
-def _part(attached: Attached) -> Part:
+def _part(attached: AttachedFile) -> Part:
     content, (place,) = inlined("", [(attached.row.name, attached.text)])
     return Part(attached, content, place, transcript.message_tokens(content))
 
 
-def store_question(conversation: Conversation, asked: Question, **fields: Any) -> Begun:
+def store_question(conversation: Conversation, asked: Question, **fields: Any) -> BegunTurn:
     """Store a message and its pending reply as the conversation's last rows.
 
     The caller holds the conversation's lock. Raises Conflict while a reply is being written.
@@ -231,7 +231,7 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
             Paste(message=question, number=one.number, start=one.start, length=one.length) for one in asked.pastes
         )
     ledger.add_entries(question, asked.typed, asked.profile.usable_window)
-    return Begun(question, reply, parts=tuple(parts))
+    return BegunTurn(question, reply, parts=tuple(parts))
 
 
 def _profile_of(conversation: Conversation) -> ModelProfile:
@@ -285,7 +285,7 @@ def _files_of(asked: Question, window: Window) -> list[dict[str, Any]]:
 
 
 @transaction.atomic
-def _store(conversation: Conversation, asked: Question, client_id: str | None) -> Begun:
+def _store(conversation: Conversation, asked: Question, client_id: str | None) -> BegunTurn:
     changed: dict[str, Any] = {}
     if conversation.model_id != asked.profile.pk:
         changed["model"] = asked.profile
@@ -304,7 +304,7 @@ def _store(conversation: Conversation, asked: Question, client_id: str | None) -
 
 def _replayed(
     conversation: Conversation, content: str, attachments: Sequence[UUID], client_id: str | None
-) -> Begun | None:
+) -> BegunTurn | None:
     """The rows stored by an earlier request with this client_id; None if there was none.
 
     Raises Conflict if the text or the files differ, and Invalid if a file does not exist.
@@ -324,4 +324,4 @@ def _replayed(
         answers = answers.filter(replaced_by=None)
     reply = answers.order_by("created_at").first()
     assert reply is not None
-    return Begun(question, reply, replayed=True)
+    return BegunTurn(question, reply, replayed=True)

@@ -58,7 +58,7 @@ def edit(
     content: str,
     pastes: Sequence[Pasted] = (),
     pasted: Sequence[str] = (),
-) -> begin.Begun:
+) -> begin.BegunTurn:
     """Replace a person's message and everything after it by an edited message and a pending reply.
 
     The edited message keeps the protection and the files of the old one. Raises NotFound, Invalid, Conflict or

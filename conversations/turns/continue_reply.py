@@ -24,10 +24,10 @@ from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
 from conversations.turns import begin, branches
-from conversations.turns.begin import Begun
+from conversations.turns.begin import BegunTurn
 
 
-def go_on(conversation: Conversation, message_id: UUID) -> Begun:
+def go_on(conversation: Conversation, message_id: UUID) -> BegunTurn:
     """Store a message that asks for the rest of the last reply, and have it answered after the commit.
 
     Raises NotFound; Conflict if the reply is not the last message, is complete, or is part of a summary; TooLarge or

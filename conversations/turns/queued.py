@@ -15,7 +15,7 @@ from conversations.models import Conversation, Message, QueuedMessage
 from conversations.runtime import queue
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
-from conversations.turns.begin import Begun, begin, checked
+from conversations.turns.begin import BegunTurn, begin, checked
 
 MAX_QUEUED = 20
 """The most messages that wait in a conversation."""
@@ -93,7 +93,7 @@ def go_on_everywhere() -> None:
         queue.enqueue("send_queued", str(conversation_id))
 
 
-def send_next(conversation_id: UUID, *, anyway: bool = False) -> Begun | None:
+def send_next(conversation_id: UUID, *, anyway: bool = False) -> BegunTurn | None:
     """Send the first message of the queue; None if it has to wait.
 
     It waits after a reply that was stopped or failed, until its owner has it sent (`anyway`). A message that is refused

@@ -22,7 +22,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.messages.text_files import OPENING
 from conversations.models import Conversation, Errand, Message, ModelProfile
-from conversations.requests.request_log import Sent, record_errand
+from conversations.requests.request_log import SentRequest, record_errand
 from conversations.runtime import queue
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
@@ -47,7 +47,7 @@ Role, Status = Message.Role, Message.Status
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class TitleSource:
     """The parts of a conversation that a title is made from; `title` is its present, temporary title."""
 
     owner_id: int
@@ -62,7 +62,7 @@ def from_words(words: str) -> str:
     return one_line(words)[:LENGTH]
 
 
-def is_due(sent: Sent | None) -> bool:
+def is_due(sent: SentRequest | None) -> bool:
     """Whether to suggest a title: the reply to the request `sent` is the first of its conversation. No query."""
     if not settings.AUTO_TITLES or sent is None or sent.loaded.head.compressed_context is not None:
         return False
@@ -101,7 +101,7 @@ def cleaned(reply: Reply) -> str:
     return title if is_whole and len(title) <= LENGTH and visible(title) == title else ""
 
 
-def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
+def _beginning(conversation_id: UUID, reply_id: UUID) -> TitleSource | None:
     """Read the beginning of a conversation.
 
     None if no title is needed: a person chose one, one was suggested before, or there is no model but the
@@ -125,10 +125,10 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
     asked = questions.filter(created_at__lt=reply.created_at).last() or first
     if not found:
         return None
-    return Beginning(conversation.owner_id, conversation.title, asked.content, reply.content, found[0])
+    return TitleSource(conversation.owner_id, conversation.title, asked.content, reply.content, found[0])
 
 
-def _prompt(beginning: Beginning) -> Prompt:
+def _prompt(beginning: TitleSource) -> Prompt:
     mark = f"=====[{secrets.token_hex(8)}]====="
     excerpt = f"Question:\n{beginning.question[:QUOTED]}\n\nReply:\n{beginning.reply[:QUOTED]}"
     return request.for_summary(INSTRUCTIONS, f"{mark}\n{excerpt}\n{mark}\n\nThe title:")
@@ -140,5 +140,5 @@ def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
         publish(conversation_id, EventType.TITLE_UPDATED, title=title)
 
 
-def _account(beginning: Beginning, reply: Reply) -> None:
+def _account(beginning: TitleSource, reply: Reply) -> None:
     record_errand(beginning.owner_id, Errand.Purpose.TITLE, beginning.profile, reply.spent)

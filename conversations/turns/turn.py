@@ -29,7 +29,7 @@ from conversations.llm.errors import ModelError
 from conversations.messages import replies, reply_lease
 from conversations.messages.answer import Answer
 from conversations.messages.replies import retry
-from conversations.messages.reply_lease import Held
+from conversations.messages.reply_lease import LeaseState
 from conversations.models import Conversation, Message
 from conversations.requests import shadow, usage
 from conversations.runtime import event_types
@@ -61,8 +61,8 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
     running = await _taken_up(conversation_id, reply_id, token)
     if running is None:
         return  # another worker has the reply, or it has ended
-    async with Toolbox() as belt:
-        work = Work(conversation_id, running.token, belt)
+    async with Toolbox() as toolbox:
+        work = Work(conversation_id, running.token, toolbox)
         while running is not None:
             running = await _run(running, work)
 
@@ -136,11 +136,11 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     except Exception:
         leave(running)
         raise
-    if held is Held.LOST:
+    if held is LeaseState.LOST:
         leave(running)
         return None
     running_replies[conversation_id] = running
-    if held is Held.STOPPING:
+    if held is LeaseState.STOPPING:
         # The Stop that is noted may cancel this task too: the reply is ended all the same.
         await _to_its_end(asyncio.ensure_future(_end(running, Status.STOPPED, "")))
         return None
@@ -267,8 +267,8 @@ def _next(running: Running, reply: Message) -> Running:
 async def _renewed(running: Running) -> AsyncIterator[None]:
     """Renew the reply's lease and store its text so far, as long as the block runs."""
 
-    def end(why: Held) -> None:
-        running.stopping = why is Held.STOPPING
+    def end(why: LeaseState) -> None:
+        running.stopping = why is LeaseState.STOPPING
         running.task.cancel()
 
     beat = reply_lease.heartbeat(

@@ -11,7 +11,7 @@ from django.core.cache import cache
 
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
 from conversations.turns import stop as turns_stop
-from conversations.turns.begin import Begun
+from conversations.turns.begin import BegunTurn
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
 
@@ -32,7 +32,7 @@ class ToolChat(Chat):
         begun = await self.send(content, **how)
         return await self.turn_ended(begun)
 
-    async def turn_ended(self, begun: Begun) -> list[Message]:
+    async def turn_ended(self, begun: BegunTurn) -> list[Message]:
         rows = Message.objects.filter(conversation=self.conversation, role="assistant")
         rows = rows.filter(created_at__gt=begun.question.created_at).order_by("created_at")
         async with asyncio.timeout(20):

@@ -17,7 +17,7 @@ from prometheus_client import REGISTRY
 
 from compression.days import Days
 from compression.models import Compaction
-from conversations.analytics import ledger, person
+from conversations.analytics import person, tallies
 from conversations.context.tools import metric_label
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
@@ -139,7 +139,7 @@ def test_what_executors_cost_is_their_owners_and_what_they_say_is_no_conversatio
     compaction_run(thread, now, flow="executor", prompt_tokens=500, cost_usd="0.03")
     account = person.account_of(user, Days.until(now.date(), 1))
     assert (account.total.requests, round(account.total.cost, 6)) == (3, Decimal("0.06"))
-    assert ledger.storage(user)["conversations"] == 1
+    assert tallies.storage(user)["conversations"] == 1
 
 
 def test_the_list_and_the_search_have_nothing_of_executors(user: User, conversation: Conversation) -> None:

@@ -15,7 +15,7 @@ from conversations.llm.known_models import calls_tools
 from conversations.llm.profiles import connect, sync_profiles
 from conversations.llm.providers import unsupported_options
 from conversations.models import Conversation, Message, ModelProfile, User
-from conversations.requests.request_log import Sent
+from conversations.requests.request_log import SentRequest
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages
@@ -93,7 +93,7 @@ async def asked(conversation: Conversation, *, may_call: bool = True) -> tuple[i
     profile = await ModelProfile.objects.aget()
     *_, last = [delta async for delta in connect(profile).stream(prompt)]
     assert last.spent
-    return Sent(loaded, prompt, profile).estimated, last.spent.prompt
+    return SentRequest(loaded, prompt, profile).estimated, last.spent.prompt
 
 
 async def with_calls(conversation: Conversation) -> None:

@@ -20,13 +20,13 @@ from compression.core.context import FRAME, FRAME_TOKENS
 from compression.core.emergency import results_to_omit
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
-from compression.core.payoff import pays
 from compression.core.pipeline import compact
 from compression.core.plan.policy import PRESETS, STRATEGIES, Policy
 from compression.core.ports import Summariser
+from compression.core.savings import pays
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
-from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
+from compression.core.values import Draft, Passage, Steering, SummariserOutput, ToolUse, Transcript, Turn, Window
 from compression.core.window import groups
 from conversations.context import prompt, transcript
 from conversations.context import tools as catalogue
@@ -56,9 +56,9 @@ class Writes:
     def __init__(self, chance: Random) -> None:
         self._chance = chance
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         told = words(self._chance, passage.max_tokens * self._chance.randint(1, 2) // 2)
-        return Written(f"## Summary\n{told}\n\n## Decisions\n-\n\n## Files\n-\n\n## State\n-\n\n## Context\n-")
+        return SummariserOutput(f"## Summary\n{told}\n\n## Decisions\n-\n\n## Files\n-\n\n## State\n-\n\n## Context\n-")
 
 
 def words(chance: Random, number: int) -> str:

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 
 from conversations.agents import turn_thoughts
 from conversations.llm.errors import BrokenReply
-from conversations.llm.port import Delta, Spent
+from conversations.llm.port import Delta, ReportedTokens
 from conversations.llm.providers import dialects
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
@@ -55,7 +55,7 @@ class TestReading:
         llm.enqueue("It is.", thoughts="Is it? Hm.", thinks_in=field, usage=usage)
         deltas = await heard(model_of(OpenAICompatible, llm))
         assert told(deltas) == ("Is it? Hm.", "It is.")
-        assert deltas[-1].spent == Spent(9, 7, thought=5)
+        assert deltas[-1].spent == ReportedTokens(9, 7, thought=5)
 
     @pytest.mark.parametrize("size", [1, 3, 100])
     @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from conversations.context import transcript
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
 from conversations.turns import running, turn
-from conversations.turns.begin import Begun
+from conversations.turns.begin import BegunTurn
 from tests.llm_server import LlmServer, assert_every_message_represented
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -33,7 +33,7 @@ class Chat:
         begun = await self.send(content, **how)
         return await self.ended(begun.reply.pk)
 
-    async def send(self, content: str, **how: Any) -> Begun:
+    async def send(self, content: str, **how: Any) -> BegunTurn:
         return await sync_to_async(turn.begin)(self.conversation, content=content, **how)
 
     async def ended(self, reply_id: UUID) -> Message:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from compression.core.context import render_context
 from compression.core.emergency import merge_checkpoints, results_to_omit
-from compression.core.measure import usage_of
 from compression.core.plan.aging import MERGED_SHARE, MIN_SUMMARY_TOKENS, OLDEST_AGE
+from compression.core.request_usage import usage_of
 from compression.core.sections import SECTIONS
 from compression.core.tokens import count_tokens
 from compression.core.values import Checkpoint, Transcript, Turn, Window

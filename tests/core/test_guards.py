@@ -6,23 +6,23 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from compression.core.citations.said import Said
+from compression.core.citations.source_texts import SourceTexts
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.recall import recall
 from compression.core.recall.recall import PastMessage
 from compression.core.text.summary_text import accepted
 from compression.core.tokens import count_tokens
-from compression.core.values import Written
+from compression.core.values import SummariserOutput
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 WHOLE = "## Summary\nThey moved it.\n\n## State\n- Done: the move to node-7"
 
 
 def test_a_whole_summary_that_was_cut_off_is_refused() -> None:
-    assert accepted(Written(WHOLE)) == WHOLE
+    assert accepted(SummariserOutput(WHOLE)) == WHOLE
     with pytest.raises(CompactionFailed) as refused:
-        accepted(Written(WHOLE, finished=False))
+        accepted(SummariserOutput(WHOLE, finished=False))
     assert refused.value.code == ErrorCode.CUT_OFF
 
 
@@ -30,7 +30,7 @@ def test_a_whole_summary_that_was_cut_off_is_refused() -> None:
     ("text", "is_there"), [("It is 14 now", True), ("It is 3.14 now", False), ("It is 140", False), ("At 14.", True)]
 )
 def test_a_number_within_another_one_does_not_stand_there(text: str, is_there: bool) -> None:
-    assert Said([(text, None)])._has_exactly("14") is is_there
+    assert SourceTexts([(text, None)])._has_exactly("14") is is_there
 
 
 @pytest.mark.parametrize("budget", range(90, 900, 45))

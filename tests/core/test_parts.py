@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from compression.core.errors import CompactionFailed
 from compression.core.instructions import MERGE_REQUEST, summary_request
-from compression.core.merging import HEADER_TOKENS, MIN_PART_TOKENS, Merging, Size
+from compression.core.merging import HEADER_TOKENS, MIN_PART_TOKENS, MergeStrategy, Size
 from compression.core.pipeline import compact
 from compression.core.plan.policy import Policy
-from compression.core.ports import Unwatched
+from compression.core.ports import NoPartWatch
 from compression.core.stages.prepare import WORDING_TOKENS
 from compression.core.tokens import count_tokens
-from compression.core.values import Checkpoint, Draft, Passage, Steering, Transcript, Turn, Window, Written
+from compression.core.values import Checkpoint, Draft, Passage, Steering, SummariserOutput, Transcript, Turn, Window
 from tests.core.conversations import START, dialogue
 
 TURNS = tuple(
@@ -50,7 +50,7 @@ class Reader:
         self.under_way = self.most = 0
         self.cancelled = 0
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         self.shown.append(passage)
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -66,7 +66,7 @@ class Reader:
             self.under_way -= 1
         self.answered.append(passage.number)
         ports = NUMBER.findall(f"{passage.earlier}\n{passage.text}")
-        return Written(
+        return SummariserOutput(
             f"## Summary\nFrom port {ports[0]} to port {ports[-1]}, {len(ports)} times.\n\n## State\n- Done: all\n"
             f"[CHECKPOINT] Port {ports[0]} is open - {'COMPLETED' if passage.merges else 'PENDING'}"
         )
@@ -200,7 +200,7 @@ def test_a_cancel_ends_all_parts_at_once() -> None:
 
 
 def test_a_watch_is_told_every_request_once_and_the_plan_was_right() -> None:
-    class Watch(Unwatched):
+    class Watch(NoPartWatch):
         def __init__(self) -> None:
             self.plans: list[list[int]] = []
             self.begun_: list[int] = []
@@ -228,7 +228,7 @@ def test_a_watch_is_told_every_request_once_and_the_plan_was_right() -> None:
     sizes=st.lists(st.integers(1, 500), min_size=3, max_size=200),
 )
 def test_any_merging_ends_within_the_window(window: int, most: int, earlier: int, sizes: list[int]) -> None:
-    merging = Merging(window, most, "x" * earlier, earlier)
+    merging = MergeStrategy(window, most, "x" * earlier, earlier)
     items = [Size(size) for size in sizes]
     found = merging.divided(items)
     if found is None:

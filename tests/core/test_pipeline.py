@@ -20,7 +20,7 @@ from compression.core.plan.policy import PRESETS, STRATEGIES, Policy, Strategy
 from compression.core.ports import Originals, no_originals
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
-from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
+from compression.core.values import Draft, Passage, Steering, SummariserOutput, ToolUse, Transcript, Turn, Window
 from tests.core.conversations import split_at_cut
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,9 +42,9 @@ class Scripted:
     def __post_init__(self) -> None:
         self.shown: list[Passage] = []
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         self.shown.append(passage)
-        return Written(self.text, finished=self.finished)
+        return SummariserOutput(self.text, finished=self.finished)
 
 
 async def nobody(stage: str, percent: int) -> None:

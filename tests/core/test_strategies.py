@@ -19,7 +19,7 @@ from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive, extract
 from compression.core.plan.aging import LEAST_TOKENS, MIN_SUMMARY_TOKENS, OLDEST_AGE
 from compression.core.plan.policy import STRATEGIES, Policy, Strategy
-from compression.core.plan.rebuild import starting_point
+from compression.core.plan.starting_point import starting_point
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript, Turn, Window, total_tokens

@@ -28,11 +28,11 @@ from compression.core.values import (
     Draft,
     Passage,
     Steering,
+    SummariserOutput,
     ToolUse,
     Transcript,
     Turn,
     Window,
-    Written,
 )
 from tests.core.conversations import split_at_cut
 
@@ -76,13 +76,13 @@ class Fickle:
         self.text = ""
         self._random = random
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         assert self.window is None or count_tokens(passage.text) + count_tokens(passage.earlier) < self.window
         told = " ".join(self._random.choices(WORDS.split(), k=self._random.randint(1, 2 * passage.max_tokens)))
         good = f"## Summary\n{told}\n\n## Decisions\n-\n\n## Files\n-\n\n## State\n- Done: {told[:40]}\n\n## Context\n-"
         bad = ("", "I'm sorry, I can't help with that.", told, "## Summary\n\n## State\n", *HOSTILE)
         self.text = good if self._random.random() < 0.8 else self._random.choice(bad)
-        return Written(self.text, finished=self._random.random() < 0.95)
+        return SummariserOutput(self.text, finished=self._random.random() < 0.95)
 
 
 @dataclass

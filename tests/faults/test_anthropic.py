@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conversations.llm import errors
-from conversations.llm.port import Reply, Spent
+from conversations.llm.port import Reply, ReportedTokens
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.anthropic_blocks import OPENING
 from conversations.llm.providers.anthropic_thinking import THINKING_TOKENS, Thinking
@@ -171,7 +171,7 @@ async def test_usage_counts_what_came_from_the_cache_and_what_went_into_it(llm, 
         "output_tokens": 7,
     }
     llm.enqueue(usage=usage)
-    assert (await streamed(model))[-1].spent == Spent(90, 7, cached=64)
+    assert (await streamed(model))[-1].spent == ReportedTokens(90, 7, cached=64)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 
-from chatsite.fair_places import MAX_WAITING, SHARE
+from chatsite.fair_semaphore import MAX_WAITING, SHARE
 from tests.faults.serving import Served, answer_of, serving
 from tests.servers import wait_until
 

@@ -41,7 +41,7 @@ async def a_reply(conversation: Conversation) -> AsyncIterator[None]:
     row = await Message.objects.acreate(
         conversation=conversation, role="assistant", status="streaming", created_at=timezone.now()
     )
-    assert await sync_to_async(reply_lease.claim)(row.pk, token) is reply_lease.Held.OURS
+    assert await sync_to_async(reply_lease.claim)(row.pk, token) is reply_lease.LeaseState.OURS
     beat = asyncio.create_task(reply_lease.heartbeat(row.pk, token, text=str, end=lambda held: None))
     try:
         yield

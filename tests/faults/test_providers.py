@@ -12,7 +12,7 @@ import pytest
 
 from conversations.llm import clients, errors
 from conversations.llm.errors import ModelError
-from conversations.llm.port import Reply, Spent
+from conversations.llm.port import Reply, ReportedTokens
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.retries import in_words, retry_after
 from tests.faults.providers import (
@@ -177,13 +177,13 @@ async def test_a_fault_after_the_reason_to_finish_costs_nothing(llm, model):
 async def test_usage_is_as_the_provider_reports_it(llm, model):
     usage = {"prompt_tokens": 90, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
     llm.enqueue(usage=usage)
-    assert (await streamed(model))[-1].spent == Spent(90, 7, cached=64)
+    assert (await streamed(model))[-1].spent == ReportedTokens(90, 7, cached=64)
     assert llm.last_request.body["stream_options"] == {"include_usage": True}
 
 
 async def test_cached_tokens_are_read_as_deepseek_reports_them(llm, model):
     llm.enqueue(usage={"prompt_tokens": 90, "completion_tokens": 7, "prompt_cache_hit_tokens": 64})
-    assert (await completed(model)).spent == Spent(90, 7, cached=64)
+    assert (await completed(model)).spent == ReportedTokens(90, 7, cached=64)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ async def test_usage_that_cannot_be_true_is_dropped(llm, model, usage):
 
 async def test_a_cached_part_larger_than_the_prompt_is_dropped(llm, model):
     llm.enqueue(usage={"prompt_tokens": 9, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 10}})
-    assert (await completed(model)).spent == Spent(9, 7, cached=0)
+    assert (await completed(model)).spent == ReportedTokens(9, 7, cached=0)
 
 
 async def test_a_server_that_refuses_to_report_usage_is_asked_without(llm, naps):
@@ -243,7 +243,7 @@ async def test_a_refusal_is_the_reply(llm, model):
 
 async def test_what_a_content_filter_leaves_is_marked(llm, model):
     llm.enqueue("Take the", times=2, finish_reason="content_filter")
-    assert await completed(model) == Reply("Take the", "content_filter", spent=Spent(18, 2), refused=True)
+    assert await completed(model) == Reply("Take the", "content_filter", spent=ReportedTokens(18, 2), refused=True)
     assert (await streamed(model))[-1].refused
 
 

@@ -183,7 +183,7 @@ async def test_after_a_compaction_it_is_half_empty_and_rests_for_many_turns(
 async def test_a_summary_that_takes_long_holds_up_that_turn_alone(
     filled: Conversation, chat: Chat, llm: LlmServer, settings: Any
 ) -> None:
-    """A page that is blocked for minutes: claude-code#11894. The time-out bounds it, and the ladder goes on."""
+    """A page that is blocked for minutes: claude-code#11894. The time-out bounds it, and the fallback chain goes on."""
     settings.MODEL_TIMEOUT_SECONDS = 0.3
     llm.summary_takes(seconds=30)
     row = await chat.compact()

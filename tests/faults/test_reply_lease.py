@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from compression.ids import uuid7
 from conversations.messages import replies, reply_lease
-from conversations.messages.reply_lease import Held
+from conversations.messages.reply_lease import LeaseState
 from conversations.models import Message
 from conversations.turns import recovery, running
 from tests.conversations.chat import Chat
@@ -62,10 +62,10 @@ async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.
     await Message.objects.filter(pk=reply.pk).aupdate(content="one", lease_expires_at=timezone.now())
     await sync_to_async(recovery.sweep)()
     assert saved.lease_token
-    lost: asyncio.Queue[Held] = asyncio.Queue()
+    lost: asyncio.Queue[LeaseState] = asyncio.Queue()
     async with asyncio.timeout(10):
         await reply_lease.heartbeat(reply.pk, saved.lease_token, text=lambda: "one two three", end=lost.put_nowait)
-    assert lost.get_nowait() is Held.LOST
+    assert lost.get_nowait() is LeaseState.LOST
     async with asyncio.timeout(10):
         while running.running_replies:  # its own heartbeat finds out too
             await asyncio.sleep(0.01)
@@ -92,7 +92,7 @@ async def test_one_of_many_workers_has_it(chat: Chat) -> None:
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
     await sync_to_async(reply_lease.hand_back)(begun.reply.pk, (await stored(begun.reply)).lease_token)
     claims = [await sync_to_async(reply_lease.claim)(begun.reply.pk, uuid7()) for _ in range(3)]
-    assert claims == [Held.OURS, Held.LOST, Held.LOST]
+    assert claims == [LeaseState.OURS, LeaseState.LOST, LeaseState.LOST]
 
 
 async def test_a_reply_that_was_taken_up_meanwhile_is_not_given_up(chat: Chat) -> None:

@@ -12,7 +12,7 @@ import pytest
 from conversations.gateway import sealed_thoughts
 from conversations.gateway.anthropic.blocks import messages_of as of_blocks
 from conversations.gateway.anthropic.upstream import _with_own_thoughts, _without_thoughts
-from conversations.gateway.chunks import Reading
+from conversations.gateway.chunks import PartialCompletion
 from conversations.gateway.openai_responses.items import messages_of as of_items
 from tests.gateway.caller import Caller
 
@@ -111,13 +111,13 @@ def test_a_call_without_arguments_has_an_empty_object(caller: Caller, path: str,
     ],
 )
 def test_a_whole_completion_is_read_whatever_its_form(message: dict[str, Any], kinds: list[str]) -> None:
-    pieces = Reading().whole({"choices": [{"message": message, "finish_reason": "stop"}], "usage": None})
+    pieces = PartialCompletion().whole({"choices": [{"message": message, "finish_reason": "stop"}], "usage": None})
     assert [piece.kind for piece in pieces] == kinds
 
 
 @pytest.mark.parametrize("completion", [{}, {"choices": None}, {"choices": [None]}, {"choices": [{"message": "x"}]}])
 def test_a_completion_without_a_message_has_no_pieces(completion: dict[str, Any]) -> None:
-    assert Reading().whole(completion) == []
+    assert PartialCompletion().whole(completion) == []
 
 
 def test_thoughts_go_back_to_their_model_and_to_no_other() -> None:

@@ -18,7 +18,7 @@ from conversations.errors import Invalid
 from conversations.gateway.openai_responses import events, reply, request
 from conversations.gateway.openai_responses.compaction import compaction_item
 from conversations.gateway.openai_responses.items import starts_of
-from conversations.gateway.protocol import Asked
+from conversations.gateway.protocol import CallerRequest
 from conversations.models import ModelProfile
 from tests.gateway.caller import MARK, Caller, tokens
 
@@ -250,7 +250,7 @@ def test_a_provider_that_reports_no_usage_is_counted() -> None:
         yield 'data: {"choices": [{"delta": {"content": "One two three."}, "finish_reason": "stop"}]}\n\n'
 
     async def told() -> dict[str, Any]:
-        asked = Asked({"model": "m"}, counted=70)
+        asked = CallerRequest({"model": "m"}, counted=70)
         *_, last = [event async for event in events.events(chunks(), asked)]
         usage: dict[str, Any] = json.loads(last.split("data: ")[1])["response"]["usage"]
         return usage
@@ -275,7 +275,7 @@ def test_what_a_model_said_comes_back_as_it_was_read(items: list[dict[str, Any]]
     """Items of the API, read as chat completions and told again, hold the same words and calls."""
     told: list[dict[str, Any]] = []
     for said in read(input=items)["messages"]:
-        asked = Asked({"model": "m", "tools": [WEATHER, PATCH]})
+        asked = CallerRequest({"model": "m", "tools": [WEATHER, PATCH]})
         whole = reply.whole({"choices": [{"message": said, "finish_reason": "stop"}]}, asked)
         Response.model_validate(whole)
         told += whole["output"]

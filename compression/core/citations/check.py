@@ -8,8 +8,8 @@ from compression.core.citation_values import Citations
 from compression.core.citations.claims import Claim, claims_in
 from compression.core.citations.hard_facts import hard_facts, kinds_in
 from compression.core.citations.marks import with_marks, without_marks, without_statements
-from compression.core.citations.said import Said
 from compression.core.citations.source_matching import sources_of
+from compression.core.citations.source_texts import SourceTexts
 from compression.core.text.statements import speaker_of
 from compression.core.tokens import TokenCounter
 from compression.core.truncation import is_note
@@ -37,7 +37,7 @@ def unfound_in(
     facts = dict.fromkeys(fact for claim in claims for fact in hard_facts(claim.text, kinds=kinds))
     if not facts:
         return frozenset()
-    said, other = _said_by(turns), Said((without_marks(text), None) for text in beside)
+    said, other = _said_by(turns), SourceTexts((without_marks(text), None) for text in beside)
     return frozenset(
         fact.text for fact in facts if not said.has(fact) and (fact.text in doubted or not other.has(fact))
     )
@@ -118,9 +118,9 @@ def source_text(turn: Turn) -> str:
     return " ".join((turn.captioned, *(f"{use.name} {use.arguments} {use.result or ''}" for use in turn.tools)))
 
 
-def _said_by(turns: Iterable[Turn]) -> Said:
+def _said_by(turns: Iterable[Turn]) -> SourceTexts:
     texts = ((text, turn.created_at.date()) for turn in turns for text in (source_text(turn), speaker_of(turn)))
-    return Said(texts)
+    return SourceTexts(texts)
 
 
 def _statements_of(checkpoint: Checkpoint) -> list[tuple[str, tuple[str, ...]]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from compression.core.extractive.notes import Note, phrase_of
-from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.extractive.segmentation import TECHNICAL, UnitKind
 from compression.core.facts.file_acts import READ, Paths
 from compression.core.sections import FILES
 from compression.core.text.patterns import CHUNK, kind_of
@@ -44,13 +44,13 @@ def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
     current = ""
     for note in notes:
         paths = _paths(note.phrase.text) if note.phrase.kind in _SOURCES else []
-        if note.phrase.kind is Kind.FILE:
+        if note.phrase.kind is UnitKind.FILE:
             done = changes.setdefault(known.known(note.phrase.label), {})
             if note.phrase.text != READ or set(done) <= {READ}:
                 done.pop(READ, None)
                 done.pop(note.phrase.text, None)
                 done[note.phrase.text] = note
-        elif note.phrase.kind is Kind.COMMAND:
+        elif note.phrase.kind is UnitKind.COMMAND:
             change = next((kind for kind, verb in _COMMANDS if verb.match(note.phrase.text)), "")
             if change and (paths or current):
                 changes.setdefault(paths[-1] if paths else current, {})[change] = note
@@ -61,7 +61,7 @@ def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
     return [_change(path, evidence, count) for path, evidence in changes.items()]
 
 
-_SOURCES = frozenset({Kind.COMMAND, Kind.STATEMENT, Kind.FIRST_PERSON, Kind.ADDRESS, Kind.NOTE})
+_SOURCES = frozenset({UnitKind.COMMAND, UnitKind.STATEMENT, UnitKind.FIRST_PERSON, UnitKind.ADDRESS, UnitKind.NOTE})
 
 
 def _paths(text: str) -> list[str]:
@@ -74,10 +74,10 @@ def _change(path: str, evidence: dict[str, Note], count: TokenCounter) -> Note:
 
     `evidence` are the notes of its changes, by the kind of change or the statement's text.
     """
-    commands = [change for change, note in evidence.items() if note.phrase.kind in (Kind.COMMAND, Kind.FILE)]
+    commands = [change for change, note in evidence.items() if note.phrase.kind in (UnitKind.COMMAND, UnitKind.FILE)]
     last = next(reversed(evidence.values()))
     text = ", ".join(commands) or f'{last.speaker}: "{_short(last.phrase.text)}"'.removeprefix(": ")
-    phrase = phrase_of(Kind.FILE, text, count, FILES, path)
+    phrase = phrase_of(UnitKind.FILE, text, count, FILES, path)
     tokens = phrase.tokens + count(path) + 2
     terms = tuple(dict.fromkeys(terms_of(path) + phrase.terms))
     weight = READ_WEIGHT if text == READ else CHANGED_WEIGHT if commands else 1.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from compression.core.caching import cached_texts
 from compression.core.extractive.notes import MUST_WEIGHT, Note, Phrase, phrase_of
-from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.segmentation import UnitKind
 from compression.core.sections import CONTEXT
 from compression.core.text.listings import stands_for_listing
 from compression.core.text.patterns import CHUNK, kind_of, parts_of
@@ -19,7 +19,7 @@ from compression.core.tokens import TokenCounter
 _JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")
 """The end of a sentence joined to the next one's first word without a space; not an identifier."""
 
-_PRINTED = frozenset({Kind.OUTPUT, Kind.CODE, Kind.BODY})
+_PRINTED = frozenset({UnitKind.OUTPUT, UnitKind.CODE, UnitKind.BODY})
 
 
 def with_mentions(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
@@ -28,7 +28,7 @@ def with_mentions(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
     seen: set[str] = set()
     for note in notes:
         result.append(note)
-        if note.phrase.kind is Kind.MENTION:
+        if note.phrase.kind is UnitKind.MENTION:
             seen.add(note.phrase.text.lower())
         elif note.phrase.section == CONTEXT and note.weight < MUST_WEIGHT and not _is_part_of_many(note.phrase):
             for phrase in _mentions(note.phrase.text, count):
@@ -40,7 +40,7 @@ def with_mentions(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
 
 def repeated(notes: Sequence[Note], chosen: Iterable[int]) -> set[int]:
     """Indexes of the chosen mentions whose values are also in chosen lines."""
-    mentions = {number for number in chosen if notes[number].phrase.kind is Kind.MENTION}
+    mentions = {number for number in chosen if notes[number].phrase.kind is UnitKind.MENTION}
     if not mentions:
         return mentions
     lines = set(chosen) - mentions
@@ -63,7 +63,7 @@ def is_row_of_figures(phrase: Phrase) -> bool:
 
 @cached_texts(chars=500_000)
 def _mentions(text: str, count: TokenCounter) -> tuple[Phrase, ...]:
-    return tuple(phrase_of(Kind.MENTION, value, count) for value in dict.fromkeys(_values(text)))
+    return tuple(phrase_of(UnitKind.MENTION, value, count) for value in dict.fromkeys(_values(text)))
 
 
 def _values(text: str) -> Iterator[str]:

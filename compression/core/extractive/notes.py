@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from compression.core.caching import cached_texts
 from compression.core.extractive.section_cues import section_of
-from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
+from compression.core.extractive.segmentation import TECHNICAL, TextUnit, UnitKind, pieces_of
 from compression.core.facts.file_acts import file_acts, is_of_files
 from compression.core.ledger.rules import find_rules
 from compression.core.sections import CONTEXT, FILES
@@ -31,7 +31,7 @@ class Phrase:
     `label` is the path of a changed file, or the state that the piece reports (Done, Next …).
     """
 
-    kind: Kind
+    kind: UnitKind
     text: str
     tokens: int
     terms: tuple[Term, ...]
@@ -80,7 +80,7 @@ def notes_of(turns: Sequence[Turn], count: TokenCounter, *, first_stretch: int =
     return notes
 
 
-def phrase_of(kind: Kind, text: str, count: TokenCounter, section: str = CONTEXT, label: str = "") -> Phrase:
+def phrase_of(kind: UnitKind, text: str, count: TokenCounter, section: str = CONTEXT, label: str = "") -> Phrase:
     """The phrase of a text, with its tokens, terms and pairs of terms."""
     terms = terms_of(text)
     pairs = tuple(dict.fromkeys(pairwise(term.text for term in terms)))
@@ -96,10 +96,10 @@ def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]
         for phrase in _quoted(text, turn.role == "tool", day, count, standing):
             yield text_speaker, phrase
     for image in turn.images:
-        yield speaker, phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
+        yield speaker, phrase_of(UnitKind.CAPTION, one_line(clean(f"image: {image.name}")), count)
     for tool in turn.tools:
         for path, act in file_acts(tool):
-            yield speaker, phrase_of(Kind.FILE, act, count, FILES, path)
+            yield speaker, phrase_of(UnitKind.FILE, act, count, FILES, path)
         for phrase in _called(tool, count):
             yield speaker, phrase
         if tool.result:
@@ -114,13 +114,13 @@ def _quoted(content: str, output: bool, said: date, count: TokenCounter, standin
     return tuple(phrase for phrase in phrases if phrase.text)
 
 
-def _phrase(piece: Piece, said: date, count: TokenCounter, standing: str) -> Phrase:
+def _phrase(piece: TextUnit, said: date, count: TokenCounter, standing: str) -> Phrase:
     """The phrase of a piece. An order that no person typed gets quotation marks; evidence is never a decision."""
     is_order = standing != TYPED and bool(find_rules(piece.text))
     if piece.kind in TECHNICAL:
         # Technical pieces are rendered without a speaker, so an order or a label in them is put in quotation marks.
         if is_order or label_in(piece.text):
-            return phrase_of(Kind.NOTE, _in_quotes(piece.text), count)
+            return phrase_of(UnitKind.NOTE, _in_quotes(piece.text), count)
         return phrase_of(piece.kind, piece.text, count)
     section, label = section_of(piece.text) if standing != EVIDENCE and not is_order else (CONTEXT, "")
     text = whole(resolve(piece.text, said))
@@ -138,9 +138,9 @@ def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
     heads = [f"{name}={lines[0]}" if name else lines[0] for name, lines in values if lines]
     bodies = [line for _, lines in values for line in lines[1:]]
     command = one_line(clean(" ".join([tool.name, *heads])))
-    kind = Kind.BODY if is_of_files(tool) else Kind.COMMAND  # its files are noted beside it
-    pieces = [Piece(kind, part) for part in split_long(command)] + [
-        Piece(Kind.BODY, part) for line in bodies for part in split_long(one_line(clean(line)))
+    kind = UnitKind.BODY if is_of_files(tool) else UnitKind.COMMAND  # its files are noted beside it
+    pieces = [TextUnit(kind, part) for part in split_long(command)] + [
+        TextUnit(UnitKind.BODY, part) for line in bodies for part in split_long(one_line(clean(line)))
     ]
     return tuple(phrase_of(piece.kind, piece.text, count) for piece in pieces if any(map(str.isalnum, piece.text)))
 

@@ -7,7 +7,7 @@ from datetime import date
 
 from compression.core.extractive.notes import MENTIONED, PROMPT, Note
 from compression.core.extractive.section_cues import STATES
-from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.extractive.segmentation import TECHNICAL, UnitKind
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 from compression.core.text.quoting import QUOTE, disarmed
 from compression.core.text.relative_dates import written
@@ -82,10 +82,10 @@ def _lines_of(stretch: Sequence[Note]) -> list[str]:
     printing: str | None = None
     for note in stretch:
         text = note.phrase.text
-        if note.phrase.kind is Kind.MENTION:
+        if note.phrase.kind is UnitKind.MENTION:
             mentions.append(text)
         elif note.phrase.kind in TECHNICAL:
-            line = f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text
+            line = f"{PROMPT}{text}" if note.phrase.kind is UnitKind.COMMAND else text
             is_first = note.speaker and note.speaker != printing
             lines.append(f"{note.speaker}: {line}" if is_first else f"{QUOTE}{line}")
             speaking, printing = None, note.speaker

@@ -10,7 +10,7 @@ from enum import StrEnum
 from compression.core.text.sentences import clean, one_line, sentences, split_long
 
 
-class Kind(StrEnum):
+class UnitKind(StrEnum):
     """The kinds of pieces, and of notes made from them."""
 
     FIRST_PERSON = "first person"
@@ -33,15 +33,24 @@ class Kind(StrEnum):
 
 
 TECHNICAL = frozenset(
-    {Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUTPUT, Kind.CODE, Kind.LISTING, Kind.MENTION}
+    {
+        UnitKind.COMMAND,
+        UnitKind.ERROR,
+        UnitKind.PLACE,
+        UnitKind.BODY,
+        UnitKind.OUTPUT,
+        UnitKind.CODE,
+        UnitKind.LISTING,
+        UnitKind.MENTION,
+    }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextUnit:
     """A sentence or a line of a message, on one line."""
 
-    kind: Kind
+    kind: UnitKind
     text: str
 
 
@@ -71,11 +80,11 @@ _SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you’re|you’v
 _PHATIC_WORDS = 7
 
 
-def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
+def pieces_of(content: str, *, output: bool = False) -> tuple[TextUnit, ...]:
     """The pieces of a message in order. `output`: a tool printed it; else this is guessed from its lines."""
     lines = _CONTINUED.sub(" ", clean(content)).splitlines()
     output = output or _is_output(lines)
-    pieces: list[Piece] = []
+    pieces: list[TextUnit] = []
     fence: str | None = None
     for line in lines:
         if opened := _FENCE.match(line):
@@ -89,11 +98,11 @@ def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
         if fence is not None and _OPENER.fullmatch(text):
             continue
         if fence is not None:
-            pieces.append(Piece(_fenced_kind(text, fence, first), text))
+            pieces.append(TextUnit(_fenced_kind(text, fence, first), text))
             first = False
         else:
             pieces += _unfenced(line, text, output or bare is not line)
-    return tuple(Piece(piece.kind, part) for piece in pieces for part in split_long(piece.text))
+    return tuple(TextUnit(piece.kind, part) for piece in pieces for part in split_long(piece.text))
 
 
 def _is_output(lines: Sequence[str]) -> bool:
@@ -111,28 +120,28 @@ def _is_output(lines: Sequence[str]) -> bool:
     return printed * 2 > written
 
 
-def _fenced_kind(text: str, language: str, first: bool) -> Kind:
+def _fenced_kind(text: str, language: str, first: bool) -> UnitKind:
     if _ERROR.match(text):
-        return Kind.ERROR
+        return UnitKind.ERROR
     if language in _SHELLS or (not language and first):
-        return Kind.COMMAND
-    return Kind.LISTING if language else Kind.BODY
+        return UnitKind.COMMAND
+    return UnitKind.LISTING if language else UnitKind.BODY
 
 
-def _unfenced(line: str, text: str, output: bool) -> list[Piece]:
+def _unfenced(line: str, text: str, output: bool) -> list[TextUnit]:
     if _PLACE.fullmatch(line):
-        return [Piece(Kind.PLACE, text)]
+        return [TextUnit(UnitKind.PLACE, text)]
     if _CAPTION.fullmatch(line):
-        return [Piece(Kind.CAPTION, _SHARED_IMAGE.sub("photo: ", text.strip("[]")))]
+        return [TextUnit(UnitKind.CAPTION, _SHARED_IMAGE.sub("photo: ", text.strip("[]")))]
     if (prompt := _PROMPT.match(line)) and len(prompt.group()) > 2:
-        return [Piece(Kind.COMMAND, one_line(line[prompt.end() :]))]
+        return [TextUnit(UnitKind.COMMAND, one_line(line[prompt.end() :]))]
     if _ERROR.match(line) and (output or ":" in line):
-        return [Piece(Kind.ERROR, text)]
+        return [TextUnit(UnitKind.ERROR, text)]
     if _is_code(text):
-        return [Piece(Kind.CODE, text)]
+        return [TextUnit(UnitKind.CODE, text)]
     if output:
-        return [Piece(Kind.OUTPUT, text)]
-    return [Piece(_prose_kind(sentence), sentence) for sentence in sentences(text)]
+        return [TextUnit(UnitKind.OUTPUT, text)]
+    return [TextUnit(_prose_kind(sentence), sentence) for sentence in sentences(text)]
 
 
 def _is_code(text: str) -> bool:
@@ -140,7 +149,7 @@ def _is_code(text: str) -> bool:
     return text[-1] in "{};" or 8 * sum(map(_SYMBOLS.__contains__, text)) > len(text)
 
 
-def _prose_kind(sentence: str) -> Kind:
+def _prose_kind(sentence: str) -> UnitKind:
     words = sentence.split()
     bare = sentence.rstrip("\"'”’)")
     named = any(word[0].isupper() and word.strip(",.!?") not in ("I", "I'm") for word in words[1:])
@@ -150,11 +159,11 @@ def _prose_kind(sentence: str) -> Kind:
         and not named
         and not _FIRST.search(sentence)
     ):
-        return Kind.QUESTION if bare.endswith(("?", "？")) else Kind.PHATIC
+        return UnitKind.QUESTION if bare.endswith(("?", "？")) else UnitKind.PHATIC
     if bare.endswith(("?", "？")):
-        return Kind.QUESTION
+        return UnitKind.QUESTION
     if _FIRST.search(sentence):
-        return Kind.FIRST_PERSON
+        return UnitKind.FIRST_PERSON
     if _SECOND.search(sentence):
-        return Kind.ADDRESS
-    return Kind.EXCLAMATION if bare.endswith("!") else Kind.STATEMENT
+        return UnitKind.ADDRESS
+    return UnitKind.EXCLAMATION if bare.endswith("!") else UnitKind.STATEMENT

@@ -9,7 +9,7 @@ from compression.core.extractive.coverage import Coverage
 from compression.core.extractive.mentions import repeated, with_mentions
 from compression.core.extractive.notes import MUST_WEIGHT, Note, phrase_of
 from compression.core.extractive.rendering import render_summary
-from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.segmentation import UnitKind
 from compression.core.extractive.weighing import FACT_FACTOR, coverage_of, is_technical
 from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.tokens import TokenCounter
@@ -31,8 +31,8 @@ FLOOR_SHARE = 0.4
 """The share of the room given to the stretches by their size, before the best of all notes are selected."""
 
 _SLACK = 1.1
-_HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
-_BEGINNINGS = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS, Kind.QUESTION})
+_HEADLINES = frozenset({UnitKind.FIRST_PERSON, UnitKind.STATEMENT, UnitKind.NOTE})
+_BEGINNINGS = frozenset({UnitKind.FIRST_PERSON, UnitKind.STATEMENT, UnitKind.ADDRESS, UnitKind.QUESTION})
 
 
 def fitted(

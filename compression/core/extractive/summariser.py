@@ -9,7 +9,7 @@ from dataclasses import replace
 from compression.core.extractive.changes import changes_of, merged
 from compression.core.extractive.notes import MUST_WEIGHT, Note, notes_of, phrase_of
 from compression.core.extractive.recency import current
-from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.segmentation import UnitKind
 from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.extractive.weighing import FACT_FACTOR, STANDING_FACT_FACTOR
@@ -20,7 +20,7 @@ from compression.core.text.sentences import clean, one_line
 from compression.core.text.statements import speaker_of
 from compression.core.text.terms import terms_of
 from compression.core.tokens import TokenCounter, count_tokens
-from compression.core.values import CountedFact, Fact, Passage, Turn, Written
+from compression.core.values import CountedFact, Fact, Passage, SummariserOutput, Turn
 
 STANDING_MUSTS_SHARE = 0.85
 """The share of the room for rules and decisions where those of an earlier summary stand."""
@@ -38,7 +38,7 @@ class Extractive:
     fills_budget = True
     marks_progress = False
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         text = await asyncio.to_thread(
             extract,
             passage.turns,
@@ -48,7 +48,7 @@ class Extractive:
             facts=passage.facts,
             taken_back=passage.taken_back,
         )
-        return Written(text)
+        return SummariserOutput(text)
 
 
 def extract(
@@ -118,7 +118,7 @@ def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:
     """Notes of the person's rules, verbatim, with the weight that selects them first."""
     return [
         Note(
-            phrase_of(Kind.NOTE, one_line(rule), count, DECISIONS),
+            phrase_of(UnitKind.NOTE, one_line(rule), count, DECISIONS),
             speaker_of(turn),
             turn.created_at.date(),
             0,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from compression.core.extractive.notes import MENTIONED, MUST_WEIGHT, PROMPT, Note, phrase_of
 from compression.core.extractive.section_cues import STATES
-from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.segmentation import UnitKind
 from compression.core.ledger.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
 from compression.core.text.quoting import QUOTE
@@ -24,7 +24,7 @@ PREFERENCE = 1.5
 _DAY = re.compile(r"#{3} (\d{1,2}) (\w+) (\d{4})")
 _SPEAKER = re.compile(r"([^\W_][\w .'-]{0,23}): (?=\S)")
 _LABEL = re.compile(rf"({'|'.join(sorted(LABELS))}): ")
-_LEADS = {PROMPT: Kind.COMMAND, MENTIONED: Kind.MENTION}
+_LEADS = {PROMPT: UnitKind.COMMAND, MENTIONED: UnitKind.MENTION}
 _STATE_LINE = re.compile(rf"({'|'.join(STATES)}): ", re.IGNORECASE)
 
 
@@ -46,7 +46,7 @@ def notes_of_summary(summary: str, count: TokenCounter) -> list[Note]:
                 bound = section == DECISIONS and label_in(text) in ("", USER) and bool(find_rules(text))
                 weight = MUST_WEIGHT if bound else PREFERENCE * (2 if heading == KEPT_FACTS else 1)
                 lead = next(filter(text.startswith, _LEADS), "")
-                kind = _LEADS.get(lead, Kind.NOTE)
+                kind = _LEADS.get(lead, UnitKind.NOTE)
                 phrase = phrase_of(kind, text.removeprefix(lead), count, section, label)
                 notes.append(Note(phrase, speaker, day if section == CONTEXT else None, stretch, weight))
     return notes

@@ -10,7 +10,7 @@ from math import log
 from compression.core.extractive.coverage import Candidate, Coverage
 from compression.core.extractive.mentions import is_row_of_figures
 from compression.core.extractive.notes import Note
-from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.extractive.segmentation import TECHNICAL, UnitKind
 from compression.core.sections import CONTEXT
 from compression.core.text.statements import LABELS
 from compression.core.text.stemming import stem
@@ -18,36 +18,36 @@ from compression.core.text.stopwords import GENERIC
 from compression.core.text.terms import parts
 
 KIND_WEIGHTS = {
-    Kind.FIRST_PERSON: 1.0,
-    Kind.STATEMENT: 0.5,
-    Kind.ADDRESS: 0.15,
-    Kind.QUESTION: 0.05,
-    Kind.EXCLAMATION: 0.4,
-    Kind.PHATIC: 0.1,
-    Kind.CAPTION: 0.15,
-    Kind.COMMAND: 2.0,
-    Kind.ERROR: 2.5,
-    Kind.PLACE: 1.5,
-    Kind.BODY: 1.0,
-    Kind.OUTPUT: 1.0,
-    Kind.CODE: 1.0,
-    Kind.LISTING: 1.0,
-    Kind.FILE: 2.0,
-    Kind.NOTE: 1.0,
-    Kind.MENTION: 0.75,
+    UnitKind.FIRST_PERSON: 1.0,
+    UnitKind.STATEMENT: 0.5,
+    UnitKind.ADDRESS: 0.15,
+    UnitKind.QUESTION: 0.05,
+    UnitKind.EXCLAMATION: 0.4,
+    UnitKind.PHATIC: 0.1,
+    UnitKind.CAPTION: 0.15,
+    UnitKind.COMMAND: 2.0,
+    UnitKind.ERROR: 2.5,
+    UnitKind.PLACE: 1.5,
+    UnitKind.BODY: 1.0,
+    UnitKind.OUTPUT: 1.0,
+    UnitKind.CODE: 1.0,
+    UnitKind.LISTING: 1.0,
+    UnitKind.FILE: 2.0,
+    UnitKind.NOTE: 1.0,
+    UnitKind.MENTION: 0.75,
 }
 """The weight of each kind of piece, tuned on public chats and coding-agent runs."""
 
 ASSISTED_WEIGHTS = (
     KIND_WEIGHTS
-    | {Kind.STATEMENT: 0.8, Kind.ADDRESS: 0.6, Kind.QUESTION: 0.25, Kind.PHATIC: 0.1}
+    | {UnitKind.STATEMENT: 0.8, UnitKind.ADDRESS: 0.6, UnitKind.QUESTION: 0.25, UnitKind.PHATIC: 0.1}
     | {
-        Kind.COMMAND: 0.5,
-        Kind.ERROR: 1.0,
-        Kind.BODY: 0.15,
-        Kind.OUTPUT: 0.15,
-        Kind.CODE: 0.15,
-        Kind.LISTING: 0.15,
+        UnitKind.COMMAND: 0.5,
+        UnitKind.ERROR: 1.0,
+        UnitKind.BODY: 0.15,
+        UnitKind.OUTPUT: 0.15,
+        UnitKind.CODE: 0.15,
+        UnitKind.LISTING: 0.15,
     }
 )
 """The weights for notes of a labelled speaker (LABELS), as between a person and an assistant.
@@ -83,7 +83,7 @@ def is_technical(notes: Sequence[Note]) -> bool:
 
     Listings do not count: a chat about a program is mostly prose.
     """
-    counted = [note.phrase for note in notes if note.phrase.kind is not Kind.LISTING]
+    counted = [note.phrase for note in notes if note.phrase.kind is not UnitKind.LISTING]
     total = sum(phrase.tokens for phrase in counted)
     return sum(phrase.tokens for phrase in counted if phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
 
@@ -109,7 +109,7 @@ def coverage_of(
         texts = [term.text for term in note.phrase.terms]
         texts += [part for text in texts for part in named.get(text, ())]
         note_features = [features.of(text, weights[text], decay) for text in texts]
-        if note.phrase.kind is Kind.COMMAND and technical:
+        if note.phrase.kind is UnitKind.COMMAND and technical:
             note_features.append(features.of((note.phrase.text,), COMMAND_WORTH, decay))
         elif not technical:
             note_features += [
@@ -131,7 +131,7 @@ def kind_weight(note: Note, technical: bool) -> float:
     """The weight of a note times that of its kind."""
     if technical and is_row_of_figures(note.phrase):
         return note.weight * FIGURES_WEIGHT
-    if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
+    if technical and note.phrase.kind in (UnitKind.FIRST_PERSON, UnitKind.STATEMENT, UnitKind.ADDRESS):
         return note.weight * PROSE_BESIDE_CODE
     printed = technical and note.phrase.kind in TECHNICAL
     weights = ASSISTED_WEIGHTS if note.speaker in LABELS and not printed else KIND_WEIGHTS
@@ -150,7 +150,7 @@ def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) 
     stated = {
         term.text
         for note in notes
-        if note.phrase.kind is not Kind.QUESTION or note.speaker in LABELS
+        if note.phrase.kind is not UnitKind.QUESTION or note.speaker in LABELS
         for term in note.phrase.terms
     }
     spoken = {stem(word) for name in names for word in name.split()}

@@ -59,7 +59,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class WithdrawnRule:
     """The place of the rule that a sentence takes back. `is_sure`: it ends without asking the person."""
 
     place: int
@@ -72,7 +72,7 @@ def taking_back(text: str) -> tuple[Sentence, ...]:
     return tuple(islice((one for one in own_sentences(text[:MAX_READ_CHARS]) if _forms(_plain(one))), MAX_ENTRIES))
 
 
-def rule_meant(sentence: Sentence, rules: Sequence[Rule]) -> Meant | None:
+def rule_meant(sentence: Sentence, rules: Sequence[Rule]) -> WithdrawnRule | None:
     """The rule in force that a sentence takes back; None for all other sentences. `rules` are in their order."""
     text = _plain(sentence)
     forms = _forms(text) if rules else []
@@ -81,7 +81,7 @@ def rule_meant(sentence: Sentence, rules: Sequence[Rule]) -> Meant | None:
     for form in forms:
         named = _by_subject(text, form, rules)
         if named is not None:
-            return Meant(named, is_sure=True)
+            return WithdrawnRule(named, is_sure=True)
     return _by_words(text, forms, rules)
 
 
@@ -118,7 +118,7 @@ def _by_subject(text: str, form: Form, rules: Sequence[Rule]) -> int | None:
     return None
 
 
-def _by_words(text: str, forms: Sequence[Form], rules: Sequence[Rule]) -> Meant | None:
+def _by_words(text: str, forms: Sequence[Form], rules: Sequence[Rule]) -> WithdrawnRule | None:
     """The rule that has most of the sentence's words; the latest of several, about which the person is asked."""
     own = _content(text)
     fits = [any(_fits(form, rule.topic) for form in forms) for rule in rules]
@@ -130,7 +130,7 @@ def _by_words(text: str, forms: Sequence[Form], rules: Sequence[Rule]) -> Meant 
     if best < UNSURE_SHARE:
         return None
     places = [place for place, share in enumerate(shares) if share == best]
-    return Meant(places[-1], is_sure=best >= SURE_SHARE[forms[0]] and len(places) == 1)
+    return WithdrawnRule(places[-1], is_sure=best >= SURE_SHARE[forms[0]] and len(places) == 1)
 
 
 @cache

@@ -8,9 +8,9 @@ from itertools import accumulate
 
 from compression.core.context import FRAME_TOKENS
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.measure import usage_of
 from compression.core.plan.aging import cost
 from compression.core.plan.policy import Policy
+from compression.core.request_usage import usage_of
 from compression.core.values import Draft, Group, Steering, Transcript, Turn, total_tokens
 from compression.core.window import groups, is_protected
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from compression.core.errors import CompactionFailed
 from compression.core.goal import Progress
-from compression.core.merging import Merging, weight
+from compression.core.merging import MergeStrategy, weight
 from compression.core.values import Passage, Turn
 
 Write = Callable[[Passage], Awaitable[tuple[Turn, Progress]]]
@@ -18,7 +18,7 @@ Plan = Callable[[list[list[float]]], Awaitable[None]]
 
 
 async def merged(
-    passages: Sequence[Passage], merging: Merging, *, write: Write, plan: Plan, at_once: int
+    passages: Sequence[Passage], merging: MergeStrategy, *, write: Write, plan: Plan, at_once: int
 ) -> tuple[Passage, Progress]:
     """The passage with the summaries of all the parts, for the last summary, and the progress that they report.
 

@@ -13,7 +13,7 @@ from compression.core.facts.counted import most_important
 from compression.core.facts.file_acts import file_states
 from compression.core.facts.file_lines import files_in, merged_states
 from compression.core.facts.find import find_facts
-from compression.core.merging import MIN_PARTS, Merging, packed
+from compression.core.merging import MIN_PARTS, MergeStrategy, packed
 from compression.core.plan.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
 from compression.core.plan.policy import Policy
 from compression.core.plan.retention import REPAIR_SHARE
@@ -65,7 +65,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     parts, part_tokens, merging = list(packed(pieces, room)), max_tokens, None
     if summariser.window is not None and len(parts) >= MIN_PARTS:
         beside_text = WORDING_TOKENS + count(instructions)
-        independent = Merging(summariser.window - beside_text, max_tokens, earlier, count(earlier))
+        independent = MergeStrategy(summariser.window - beside_text, max_tokens, earlier, count(earlier))
         if (divided := independent.divided(pieces)) and len(divided[1]) > 1:
             (part_tokens, parts), merging = divided, independent
     counted = most_important(

@@ -15,7 +15,7 @@ from compression.core.facts.counted import GATE_FACTS
 from compression.core.facts.substance import require_substance
 from compression.core.goal import Progress, parse_marks, unmarked, without_quoted_marks
 from compression.core.merging import weight
-from compression.core.ports import OnStage, PartWatch, Summariser, Unwatched
+from compression.core.ports import NoPartWatch, OnStage, PartWatch, Summariser
 from compression.core.stages.answered import without_answered
 from compression.core.stages.parts import merged
 from compression.core.text.language import differs
@@ -41,7 +41,7 @@ async def summarise(
 
     Of independent parts `at_once` are summarised at a time; the summary is the same however many these are.
     """
-    writing = _Writing(draft, summariser, count, on_stage, watch or Unwatched(), at_once)
+    writing = _Writing(draft, summariser, count, on_stage, watch or NoPartWatch(), at_once)
     text, marks, last = await (writing.in_parts() if draft.merging else writing.in_order())
     beside = _beside(draft) if writing.saw_all else ()
     draft = await to_thread(_supported, draft, text, last, beside, summariser, unsupported, count)

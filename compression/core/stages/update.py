@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compression.core.context import render_context
-from compression.core.measure import usage
+from compression.core.request_usage import usage
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Draft
 

@@ -8,7 +8,7 @@ from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.sections import SECTIONS, SUMMARY
 from compression.core.text.quoting import disarmed
-from compression.core.values import Written
+from compression.core.values import SummariserOutput
 
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _END_OF_REASONING = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
@@ -25,7 +25,7 @@ _REFUSAL = re.compile(
 )
 
 
-def accepted(written: Written) -> str:
+def accepted(written: SummariserOutput) -> str:
     """The cleaned summary. Raises CompactionFailed("validate", …) if it is cut off, empty, a refusal or shapeless."""
     if not written.finished:
         raise CompactionFailed("validate", "the summary was cut off", code=ErrorCode.CUT_OFF)

@@ -11,7 +11,7 @@ from django.conf import settings
 from compression.core.values import Window
 from compression.models import Compaction
 from conversations.api.events import cursor
-from conversations.api.events.cursor import ENDED, Place
+from conversations.api.events.cursor import ENDED, Cursor
 from conversations.context import transcript
 from conversations.messages.cursors import EPOCH, microseconds, moment_at
 from conversations.messages.history import with_parts
@@ -39,15 +39,15 @@ class SentEvent(NamedTuple):
     """An event, and the place in the conversation after it."""
 
     event: Event
-    place: Place
+    place: Cursor
 
 
 @dataclass(slots=True)
-class Missed:
+class MissedEvents:
     """The missed events in order, from `start` to `place`; `reply_id` is that of the reply in the making, if any."""
 
-    start: Place
-    place: Place
+    start: Cursor
+    place: Cursor
     events: list[SentEvent] = field(default_factory=list)
     reply_id: str = ""
     ended: set[tuple[str, str]] = field(default_factory=set)
@@ -58,7 +58,7 @@ class Missed:
         self.events.append(SentEvent(event, self.place))
 
 
-def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -> Missed:
+def since(conversation_id: UUID, place: Cursor | None, *, resync: bool = False) -> MissedEvents:
     """The events after `place`.
 
     `resync` asks the program to fetch the conversation; the events ask for it themselves if more has changed than can
@@ -71,7 +71,7 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
         resync = place is not None
         place = _now(conversation)
         news = _news(conversation, place) or []
-    missed = Missed(place, place)
+    missed = MissedEvents(place, place)
     for message in _called_before(conversation, place) if place.received == 0 else ():
         _tell_calls(missed, message, conversation.window)
     for message in news:
@@ -89,13 +89,13 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
     return missed
 
 
-def _now(conversation: Conversation) -> Place:
+def _now(conversation: Conversation) -> Cursor:
     last = conversation.messages.order_by("-created_at").values_list("created_at", "status").first()
     at, status = last or (EPOCH, "")
     return cursor.before(conversation, at, received=0 if status == Message.Status.STREAMING else ENDED)
 
 
-def _news(conversation: Conversation, place: Place) -> list[Message] | None:
+def _news(conversation: Conversation, place: Cursor) -> list[Message] | None:
     """The message at the place and those after it, at most MAX_MISSED.
 
     None if the program has to fetch the conversation: more messages follow, the one at the place is gone, or the place
@@ -110,7 +110,7 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     return found if len(found) <= MAX_MISSED + 1 else None
 
 
-def _tell_message(missed: Missed, row: Message, window: Window) -> None:
+def _tell_message(missed: MissedEvents, row: Message, window: Window) -> None:
     """Send the part of a message that the program lacks. A replaced message is sent only to a program that knows it."""
     at, payload = microseconds(row.created_at), message_json(row, window)
     if at > missed.place.at:
@@ -129,20 +129,20 @@ def _tell_message(missed: Missed, row: Message, window: Window) -> None:
         _tell_calls(missed, row, window)
 
 
-def _tell_calls(missed: Missed, row: Message, window: Window) -> None:
+def _tell_calls(missed: MissedEvents, row: Message, window: Window) -> None:
     """Send each tool call as it is now."""
     for call in row.tool_calls.all():
         payload = call_json(call, window, most=settings.TOOL_RESULT_MAX_CHARS)
         missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": payload}))
 
 
-def _called_before(conversation: Conversation, place: Place) -> list[Message]:
+def _called_before(conversation: Conversation, place: Cursor) -> list[Message]:
     """The last message before the place, if any: a reply without text may wait for its tools."""
     earlier = conversation.messages.filter(created_at__lt=moment_at(place.at), replaced_by=None)
     return list(earlier.order_by("-created_at").prefetch_related("tool_calls")[:1])
 
 
-def _tell_run(missed: Missed, conversation: Conversation) -> None:
+def _tell_run(missed: MissedEvents, conversation: Conversation) -> None:
     """Send an agent's latest run as it is now, without its steps."""
     if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
         used = usage.flow_usage(transcript.load(run.thread_id))
@@ -163,14 +163,14 @@ def _received(row: Message) -> int:
     return len(row.content) if row.role == Message.Role.ASSISTANT else ENDED
 
 
-def _tell_words(missed: Missed, row: Message) -> None:
+def _tell_words(missed: MissedEvents, row: Message) -> None:
     at, text = missed.place.received, running.text_so_far(row) if row.is_streaming else row.content
     if len(text) > at:
         event = Event(EventType.MESSAGE_DELTA, {"id": str(row.pk), "text": text[at:], "at": at})
         missed.tell(event, received=len(text))
 
 
-def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
+def _tell_compactions(missed: MissedEvents, conversation: Conversation) -> None:
     """Send the compactions that ended since, and the running one."""
     since = moment_at(missed.place.folded)
     for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MAX_MISSED]:

@@ -25,7 +25,7 @@ SHAPE = re.compile(
 ENDED = -1
 
 
-class Place(NamedTuple):
+class Cursor(NamedTuple):
     """A place. Moments are microseconds since 1970, as in the rows.
 
     `at` is the `created_at` of the last message that was sent, `received` the number of its characters, or ENDED.
@@ -64,17 +64,17 @@ class Place(NamedTuple):
         return self
 
 
-def parse_cursor(text: str) -> Place:
+def parse_cursor(text: str) -> Cursor:
     """The place in an id that `Place.id` wrote. Raises Invalid for any other text."""
     if not (found := SHAPE.fullmatch(text)):
         raise Invalid(f"{HEADER}: take it from `id` of an event.", field=HEADER)
     conversation, at, received, folded, folding, version, title = found.groups()
-    return Place(conversation, int(at), int(received), int(folded), folding, int(version), int(title))
+    return Cursor(conversation, int(at), int(received), int(folded), folding, int(version), int(title))
 
 
-def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -> Place:
+def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -> Cursor:
     """The place of a program that knows everything up to a moment."""
-    return Place(
+    return Cursor(
         conversation=short(str(conversation.pk)),
         at=microseconds(at),
         received=received,

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
 from conversations.api.events.catch_up import SentEvent
-from conversations.api.events.cursor import Place
+from conversations.api.events.cursor import Cursor
 from conversations.api.events.subscription import heard
 from conversations.messages import turn_replies
 from conversations.models import Message
@@ -49,7 +49,7 @@ async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) ->
         yield event
 
 
-async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIterator[SentEvent | None]:
+async def numbered(events: AsyncIterator[Event | None], place: Cursor) -> AsyncIterator[SentEvent | None]:
     """The events with the place after each, beginning at `place`."""
     async for event in events:
         place = place.after(event) if event else place

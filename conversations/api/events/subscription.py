@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations.api.events import catch_up, cursor
-from conversations.api.events.catch_up import Missed, SentEvent
+from conversations.api.events.catch_up import MissedEvents, SentEvent
 from conversations.models import Conversation
 from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.shutdown import END
@@ -27,10 +27,10 @@ times.
 """
 
 
-class Telling:
+class Subscription:
     """A program's subscription to a conversation from `begun` on, which was read after `listener` began to listen."""
 
-    def __init__(self, conversation_id: UUID, listener: Listener, begun: Missed) -> None:
+    def __init__(self, conversation_id: UUID, listener: Listener, begun: MissedEvents) -> None:
         self.conversation_id, self.listener = conversation_id, listener
         self._blind_until = 0.0
         self.ended: set[tuple[str, str]] = set()
@@ -119,7 +119,7 @@ class Telling:
         self._take(found)
         return found.events
 
-    def _take(self, found: Missed) -> None:
+    def _take(self, found: MissedEvents) -> None:
         self.place, self.reply_id = found.place, found.reply_id
         self.ended |= found.ended
 

@@ -18,7 +18,7 @@ from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.events import catch_up, cursor
 from conversations.api.events.sse import BEAT, event_stream
-from conversations.api.events.subscription import Telling
+from conversations.api.events.subscription import Subscription
 from conversations.api.openapi import EVENTS, refuses
 from conversations.errors import TooMany
 from conversations.models import Conversation, User
@@ -66,7 +66,7 @@ async def stream_events(
         listener = open_.enter_context(hub.listen(conversation_id))
         open_.enter_context(shutdown.notified(listener))
         begun = await sync_to_async(_begin)(request.auth, conversation_id, place)
-        telling = Telling(conversation_id, listener, begun)
+        telling = Subscription(conversation_id, listener, begun)
         events = telling.events(silence=HEARTBEAT, until=listener.loop.time() + MAX_STREAM_SECONDS)
         first = f"retry: {RETRY_MS}\nid: {begun.start.id}\n\n{BEAT}"
         # Django closes a response in any thread; what is counted here is counted on the loop.
@@ -74,7 +74,7 @@ async def stream_events(
         return event_stream(events, close, first=first)
 
 
-def _begin(user: User, conversation_id: UUID, place: cursor.Place | None) -> catch_up.Missed:
+def _begin(user: User, conversation_id: UUID, place: cursor.Cursor | None) -> catch_up.MissedEvents:
     try:
         return catch_up.since(get_conversation(user, conversation_id, kinds=TO_READ).pk, place)
     except Conversation.DoesNotExist:  # deleted at this moment

@@ -130,14 +130,14 @@ class Turn(BaseModel):
     compaction: Compaction | None = about("The one that ended during this turn; null: there was none.", None)
 
 
-class Begun(BaseModel):
+class BegunCompaction(BaseModel):
     """The compaction that `/compact` begins: no message is stored, and none is answered."""
 
     task_id: UUID = about("For `GET /api/tasks/{task_id}/progress`.", TASK)
     compaction: Compaction = about("As it stands when this is answered.")
 
 
-class Stopped(BaseModel):
+class StoppedReply(BaseModel):
     stopped: bool = about("False: no reply was being written.", True)
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from conversations.api.schemas.fields import Body, about
 from conversations.api.schemas.ledger import Entry
-from conversations.context.kept import MAX_KEPT
+from conversations.context.kept_entries import MAX_KEPT
 from conversations.models.project import MAX_INSTRUCTIONS_CHARS, MAX_PROJECT_NAME_CHARS
 from conversations.project_files import MAX_FILES
 from conversations.project_members import MAX_MEMBERS

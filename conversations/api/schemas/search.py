@@ -27,12 +27,14 @@ class FoundMessage(BaseModel):
     created_at: datetime = about("When it was said.", "2026-11-20T09:12:44.871022+00:00")
 
 
-class Hit(BaseModel):
+class SearchResult(BaseModel):
     conversation: FoundConversation
     message: FoundMessage | None = about("Null where it is the title that was found.")
     snippet: str = about("About 120 characters around the first word that was found.", "… service listens on 8443.")
 
 
 class HitPage(BaseModel):
-    items: list[Hit] = about("Titles first, then messages; those of the conversation that changed last come first.")
+    items: list[SearchResult] = about(
+        "Titles first, then messages; those of the conversation that changed last come first."
+    )
     next: str | None = about("The `cursor` of the next page; null: this is the last.", None)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from conversations.exchange.document import Call, Line, Result, Source
+from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult, ImportedSource
 from conversations.exchange.fields import fault, read_object, read_timestamp
 from conversations.exchange.formats import foreign_text
-from conversations.exchange.formats.chatgpt_messages import Said, instructions_in, said_in
+from conversations.exchange.formats.chatgpt_messages import ShownMessage, instructions_in, said_in
 from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
@@ -25,7 +25,7 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and ("mapping" in data or ("conversation_id" in data and "messages" not in data))
 
 
-def read_conversation(data: dict[str, Any], images: Images | None = None) -> Source:
+def read_conversation(data: dict[str, Any], images: Images | None = None) -> ImportedSource:
     """The conversation, without hidden, empty and reasoning messages. Raises Invalid, naming the place."""
     messages = _branch(data)
     slug = foreign_text.stored(data.get("default_model_slug"))
@@ -34,7 +34,7 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Sou
     opening = [one for one in shown[:1] if one.role == Role.SYSTEM]
     lines, results = _lines(shown[len(opening) :])
     id = foreign_text.stored(data.get("conversation_id") or data.get("id"))
-    return Source(
+    return ImportedSource(
         title=foreign_text.title(data.get("title")),
         system_prompt=_system_prompt(messages, opening),
         lines=lines,
@@ -83,7 +83,7 @@ def _date(name: str, node: dict[str, Any]) -> Any:
     return read_timestamp(f"{_place(name)}.create_time", date)
 
 
-def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iterable[Said]) -> str:
+def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iterable[ShownMessage]) -> str:
     """The text of a system message at the beginning, and the last custom instructions."""
     custom = [text for _, message in messages if (text := instructions_in(message))]
     text = foreign_text.joined(*(one.text for one in opening), *custom[-1:])
@@ -94,31 +94,31 @@ def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iter
     return text
 
 
-def _lines(shown: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
+def _lines(shown: list[ShownMessage]) -> tuple[tuple[ImportedMessage, ...], dict[int, ImportedResult]]:
     """The lines; a request to a tool and its answer right after it become a call with its result, other ones text."""
-    lines: list[Line] = []
-    results: dict[int, Result] = {}
+    lines: list[ImportedMessage] = []
+    results: dict[int, ImportedResult] = {}
     answered = False
     for one, following in _with_next(shown):
         if answered:
             answered = False
         elif following and one.is_answered_by(following):
-            call = Call(len(results), f"call-{len(results) + 1}", one.recipient, one.text)
-            results[call.number] = Result(following.text, following.created_at)
-            lines.append(Line(Role.ASSISTANT.value, "", one.created_at, calls=(call,), model=one.model))
+            call = ImportedCall(len(results), f"call-{len(results) + 1}", one.recipient, one.text)
+            results[call.number] = ImportedResult(following.text, following.created_at)
+            lines.append(ImportedMessage(Role.ASSISTANT.value, "", one.created_at, calls=(call,), model=one.model))
             answered = True
         elif one.text.strip() or one.files:
             lines.append(_line(one))
     return tuple(lines), results
 
 
-def _with_next(shown: list[Said]) -> Iterator[tuple[Said, Said | None]]:
+def _with_next(shown: list[ShownMessage]) -> Iterator[tuple[ShownMessage, ShownMessage | None]]:
     yield from pairwise(shown)
     yield from ((one, None) for one in shown[-1:])
 
 
-def _line(one: Said) -> Line:
+def _line(one: ShownMessage) -> ImportedMessage:
     content = f"[Call of {one.recipient}]\n{one.text}" if one.recipient else one.text
     # A system message in the middle is an instruction that must stay in force.
     is_system = one.role == Role.SYSTEM
-    return Line(one.role, content, one.created_at, is_protected=is_system, model=one.model, files=one.files)
+    return ImportedMessage(one.role, content, one.created_at, is_protected=is_system, model=one.model, files=one.files)

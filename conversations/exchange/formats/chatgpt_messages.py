@@ -24,7 +24,7 @@ MAX_TOOL_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownMessage:
     """A shown message. `recipient` is the tool that it asks, "" for everyone; `author` a tool's name."""
 
     role: str
@@ -35,7 +35,7 @@ class Said:
     model: str = ""
     files: tuple[Attachment, ...] = ()
 
-    def is_answered_by(self, other: Said) -> bool:
+    def is_answered_by(self, other: ShownMessage) -> bool:
         """Whether the other message answers this one. A tool's name may be followed by its function's:
         `file_search.msearch`.
         """
@@ -43,7 +43,7 @@ class Said:
         return bool(asked) and other.role == Message.Role.TOOL and asked == answers
 
 
-def said_in(place: str, message: dict[str, Any], images: Images, *, model: str = "") -> Said | None:
+def said_in(place: str, message: dict[str, Any], images: Images, *, model: str = "") -> ShownMessage | None:
     """The message of an entry; None if it is hidden, reasoning or custom instructions. Raises Invalid, naming the
     place.
 
@@ -67,7 +67,7 @@ def said_in(place: str, message: dict[str, Any], images: Images, *, model: str =
         text = f"[{named[:MAX_TOOL_NAME]}] {text}"
     if not text.strip() and not shown.files and role != Message.Role.TOOL:  # a tool's empty answer still answers
         return None
-    return Said(
+    return ShownMessage(
         role,
         foreign_text.cut(text) if role == Message.Role.TOOL else foreign_text.checked_text(f"{place}.content", text),
         read_timestamp(f"{place}.create_time", message.get("create_time")),

@@ -12,7 +12,7 @@ from conversations.context.system_prompt import clean_system_prompt
 from conversations.errors import Invalid
 from conversations.exchange.agent_runs import read_runs
 from conversations.exchange.compression_state import read_ranges, read_state, require_within
-from conversations.exchange.document import Source
+from conversations.exchange.document import ImportedSource
 from conversations.exchange.fields import (
     KINDS,
     fault,
@@ -51,7 +51,7 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and data.get("format") == FORMAT
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     version = _checked_version(data.get("version"))
     row = read_object("conversation", data.get("conversation"))
     reader = Reader(with_files=version >= WITH_FILES, with_outcomes=version >= WITH_AGENTS)
@@ -71,9 +71,9 @@ def read_conversation(data: dict[str, Any]) -> Source:
     return source
 
 
-def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source:
+def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> ImportedSource:
     """The conversation without its state of compression."""
-    return Source(
+    return ImportedSource(
         title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=clean_system_prompt(row.get("system_prompt") or "", field="conversation.system_prompt"),
         seal=read_text("conversation.seal", row.get("seal"), limit=MAX_SEAL),
@@ -94,7 +94,7 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
     )
 
 
-def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> Source:
+def _with_agents(data: dict[str, Any], row: dict[str, Any], source: ImportedSource) -> ImportedSource:
     """The conversation with its kind; an executor's thread outside a run becomes a chat."""
     kind = read_choice("conversation.kind", row.get("kind", Kind.CHAT), (*KINDS, Kind.EXECUTOR.value))
     runs = read_runs(data.get("runs", []), source, read_thread=_thread) if kind == Kind.AGENT else ()
@@ -106,7 +106,7 @@ def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> S
     return replace(source, fields={**source.fields, **fields}, runs=runs)
 
 
-def _thread(data: dict[str, Any]) -> Source:
+def _thread(data: dict[str, Any]) -> ImportedSource:
     """A run's thread, read as a file of its own; an executor hands nothing on, so it has no runs."""
     if not recognises(data):
         raise fault("format", f'must be "{FORMAT}".')

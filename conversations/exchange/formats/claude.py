@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.document import Source
+from conversations.exchange.document import ImportedSource
 from conversations.exchange.fields import fault, read_date, read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.claude_messages import Reader
@@ -21,12 +21,12 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "chat_messages" in data
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     """The conversation, without empty messages and thinking. Raises Invalid, naming the place."""
     reader = Reader()
     id = foreign_text.stored(data.get("uuid"))
     lines = tuple(line for place, message in _branch(data) for line in reader.lines(place, message))
-    return Source(
+    return ImportedSource(
         title=foreign_text.title(data.get("name")),
         system_prompt="",
         lines=lines,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.document import Call, Line, Result
+from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult
 from conversations.exchange.fields import fault, read_choice, read_date, read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.models import Message
@@ -31,18 +31,18 @@ class Segment:
     role: str
     created_at: datetime | None
     texts: list[str] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ImportedCall] = field(default_factory=list)
 
 
 class Reader:
     """Reads the messages of one conversation in order, and keeps the calls that are still unanswered."""
 
     def __init__(self) -> None:
-        self.results: dict[int, Result] = {}
+        self.results: dict[int, ImportedResult] = {}
         self._calls = 0
         self._open: dict[str, int] = {}
 
-    def lines(self, place: str, message: dict[str, Any]) -> Iterator[Line]:
+    def lines(self, place: str, message: dict[str, Any]) -> Iterator[ImportedMessage]:
         """A line for each run of text and the calls after it; none for an empty message. Raises Invalid."""
         role = ROLES[read_choice(f"{place}.sender", message.get("sender"), tuple(ROLES))]
         date = read_date(f"{place}.created_at", message.get("created_at"))
@@ -55,7 +55,7 @@ class Reader:
                 if not self._answers(block, date):
                     yield from _line(place, segment)
                     segment = Segment(role, date)
-                    yield Line(Message.Role.TOOL.value, foreign_text.cut(_result(block)), date)
+                    yield ImportedMessage(Message.Role.TOOL.value, foreign_text.cut(_result(block)), date)
             elif text := _text(block):
                 if segment.calls:
                     yield from _line(place, segment)
@@ -65,7 +65,7 @@ class Reader:
             segment.texts.append(files)
         yield from _line(place, segment)
 
-    def _call(self, place: str, block: dict[str, Any]) -> Call:
+    def _call(self, place: str, block: dict[str, Any]) -> ImportedCall:
         self._calls += 1
         name, given = foreign_text.stored(block.get("name")).strip(), foreign_text.stored(block.get("id"))
         if not name or len(name) > MAX_CALL_TEXT:
@@ -75,7 +75,7 @@ class Reader:
         call_id = given if fresh else f"call-{self._calls}"
         self._open[given or call_id] = self._calls
         arguments = foreign_text.stored(json.dumps(block.get("input") or {}, ensure_ascii=False))
-        return Call(self._calls, call_id, name, foreign_text.checked_text(f"{place}.input", arguments))
+        return ImportedCall(self._calls, call_id, name, foreign_text.checked_text(f"{place}.input", arguments))
 
     def _answers(self, block: dict[str, Any], date: datetime | None) -> bool:
         """Store a block as the result of the call with its id, else of the first unanswered one; returns whether there
@@ -86,7 +86,7 @@ class Reader:
         number = self._open.get(given) if isinstance(given, str) and given else next(iter(waiting), None)
         if number is None or number in self.results:
             return False
-        self.results[number] = Result(foreign_text.cut(_result(block)), date)
+        self.results[number] = ImportedResult(foreign_text.cut(_result(block)), date)
         return True
 
 
@@ -97,10 +97,10 @@ def _blocks(place: str, message: dict[str, Any]) -> list[dict[str, Any]]:
     return blocks or [{"type": "text", "text": message.get("text")}]
 
 
-def _line(place: str, segment: Segment) -> Iterator[Line]:
+def _line(place: str, segment: Segment) -> Iterator[ImportedMessage]:
     text = foreign_text.checked_text(place, foreign_text.joined(*segment.texts))
     if text.strip() or segment.calls:
-        yield Line(segment.role, text, segment.created_at, calls=tuple(segment.calls))
+        yield ImportedMessage(segment.role, text, segment.created_at, calls=tuple(segment.calls))
 
 
 def _text(block: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conversations.exchange.document import Line, Source
+from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import read_date, read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.models import Message
@@ -18,10 +18,10 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "prompt_template" in data and "docs" in data
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     """The project as a conversation without replies. Raises Invalid, naming the place."""
     id = foreign_text.stored(data.get("uuid"))
-    return Source(
+    return ImportedSource(
         title=foreign_text.title(data.get("name")),
         system_prompt=foreign_text.instructions("prompt_template", data.get("prompt_template")),
         lines=tuple(_lines(data)),
@@ -34,14 +34,16 @@ def read_conversation(data: dict[str, Any]) -> Source:
     )
 
 
-def _lines(data: dict[str, Any]) -> Iterator[Line]:
+def _lines(data: dict[str, Any]) -> Iterator[ImportedMessage]:
     """A message with the description, and one with each document."""
     role, date = Message.Role.USER.value, read_date("created_at", data.get("created_at"))
     if description := foreign_text.stored(data.get("description")).strip():
-        yield Line(role, foreign_text.checked_text("description", description), date)
+        yield ImportedMessage(role, foreign_text.checked_text("description", description), date)
     for number, entry in enumerate(read_list("docs", data.get("docs") or [], limit=MAX_DOCUMENTS)):
         place = f"docs[{number}]"
         document = read_object(place, entry)
         named = foreign_text.file(document.get("filename"))
         text = foreign_text.joined(named, foreign_text.stored(document.get("content")))
-        yield Line(role, foreign_text.cut(text), read_date(f"{place}.created_at", document.get("created_at")) or date)
+        yield ImportedMessage(
+            role, foreign_text.cut(text), read_date(f"{place}.created_at", document.get("created_at")) or date
+        )

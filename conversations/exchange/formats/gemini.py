@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from conversations.errors import Invalid
-from conversations.exchange.document import Line, Source
+from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import read_date
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.foreign_html import as_markdown
@@ -46,14 +46,14 @@ def gathered(found: Iterable[Entry]) -> Iterator[Entry]:
         yield Entry({ACTIVITIES: together}, is_listed=True)
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     """The conversation of activities, which the export has in the reverse order. Raises Invalid, naming the place."""
     activities = data[ACTIVITIES]
     dates = [_date(activity) for activity in activities]
     if dates[0] and dates[-1] and dates[0] >= dates[-1]:
         activities, dates = activities[::-1], dates[::-1]
     lines = tuple(line for activity, date in zip(activities, dates, strict=True) for line in _lines(activity, date))
-    return Source(
+    return ImportedSource(
         title="",
         system_prompt="",
         lines=lines,
@@ -85,15 +85,17 @@ def _date(activity: dict[str, Any]) -> datetime | None:
     return read_date("time", activity.get("time"))
 
 
-def _lines(activity: dict[str, Any], date: datetime | None) -> Iterator[Line]:
+def _lines(activity: dict[str, Any], date: datetime | None) -> Iterator[ImportedMessage]:
     files = [foreign_text.file(name) for name in _attached(activity)]
     prompt = _VERB.sub("", foreign_text.stored(activity.get("title")), count=1)
     answers = [as_markdown(foreign_text.stored(item.get("html"))) for item in _objects(activity, "safeHtmlItem")]
     if not any(answers):
         return  # "Used Gemini Apps", a canvas or feedback
-    yield Line(Message.Role.USER.value, foreign_text.checked_text("title", foreign_text.joined(prompt, *files)), date)
+    yield ImportedMessage(
+        Message.Role.USER.value, foreign_text.checked_text("title", foreign_text.joined(prompt, *files)), date
+    )
     text = foreign_text.checked_text("safeHtmlItem", foreign_text.joined(*answers))
-    yield Line(Message.Role.ASSISTANT.value, text, date, model="Gemini")
+    yield ImportedMessage(Message.Role.ASSISTANT.value, text, date, model="Gemini")
 
 
 def _attached(activity: dict[str, Any]) -> list[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.document import Line, Source
+from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import fault, read_list, read_object, read_timestamp
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.messages import MAX_MESSAGES
@@ -20,12 +20,12 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "conversation" in data and "responses" in data
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     """The conversation, without empty messages. Raises Invalid, naming the place."""
     head = read_object("conversation", data["conversation"])
     id = foreign_text.stored(head.get("id") or head.get("conversation_id"))
     lines = (_line(place, response) for place, response in _branch(data["responses"], head.get("leaf_response_id")))
-    return Source(
+    return ImportedSource(
         title=foreign_text.title(head.get("title")),
         system_prompt="",
         lines=tuple(line for line in lines if line.content.strip()),
@@ -55,11 +55,11 @@ def _branch(raw: object, leaf: object) -> list[tuple[str, dict[str, Any]]]:
     return [by_id[id] for id in path(parents, leaf, place="responses")]
 
 
-def _line(place: str, response: dict[str, Any]) -> Line:
+def _line(place: str, response: dict[str, Any]) -> ImportedMessage:
     is_person = foreign_text.stored(response.get("sender")).lower() == HUMAN
     files = [foreign_text.file(name) for name in _names(response.get("file_attachments"))]
     text = foreign_text.joined(foreign_text.stored(response.get("message")), *files)
-    return Line(
+    return ImportedMessage(
         Message.Role.USER.value if is_person else Message.Role.ASSISTANT.value,
         foreign_text.checked_text(f"{place}.message", text),
         _date(f"{place}.create_time", response.get("create_time")),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.document import Call, Line, Result, Source
+from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult, ImportedSource
 from conversations.exchange.fields import fault, read_date, read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.messages import MAX_MESSAGES
@@ -25,13 +25,13 @@ def recognises(data: object) -> bool:
     return "messages" in data or "messagesTree" in data
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     """The conversation, without reasoning and empty messages. Raises Invalid, naming the place."""
     reader = _Reader()
     id = foreign_text.stored(data.get("conversationId"))
     options = foreign_text.as_object(data.get("options"))
     lines = tuple(line for place, message in _branch(data) for line in reader.lines(place, message))
-    return Source(
+    return ImportedSource(
         title=foreign_text.title(data.get("title")),
         system_prompt=foreign_text.instructions("options", options.get("promptPrefix") or options.get("system")),
         lines=lines,
@@ -81,21 +81,21 @@ class _Reader:
     """Reads messages in order, with their calls of tools and the results that stand in them."""
 
     def __init__(self) -> None:
-        self.results: dict[int, Result] = {}
+        self.results: dict[int, ImportedResult] = {}
         self._calls = 0
 
-    def lines(self, place: str, message: dict[str, Any]) -> Iterator[Line]:
+    def lines(self, place: str, message: dict[str, Any]) -> Iterator[ImportedMessage]:
         """A line for each run of text and the calls after it; none for an empty message. Raises Invalid."""
         is_person = message.get("isCreatedByUser") is True
         role = Message.Role.USER.value if is_person else Message.Role.ASSISTANT.value
         date, model = _date(place, message), "" if is_person else foreign_text.stored(message.get("model"))[:200]
         texts: list[str] = []
-        calls: list[Call] = []
+        calls: list[ImportedCall] = []
 
-        def made() -> Iterator[Line]:
+        def made() -> Iterator[ImportedMessage]:
             text = foreign_text.checked_text(place, foreign_text.joined(*texts))
             if text.strip() or calls:
-                yield Line(role, text, date, calls=tuple(calls), model=model)
+                yield ImportedMessage(role, text, date, calls=tuple(calls), model=model)
             texts.clear()
             calls.clear()
 
@@ -110,7 +110,7 @@ class _Reader:
         texts += _files(message)
         yield from made()
 
-    def _call(self, place: str, call: dict[str, Any], date: datetime | None) -> Call:
+    def _call(self, place: str, call: dict[str, Any], date: datetime | None) -> ImportedCall:
         self._calls += 1
         name = foreign_text.stored(call.get("name")).strip()
         if not name or len(name) > MAX_CALL_TEXT:
@@ -118,9 +118,9 @@ class _Reader:
         given = call.get("args")
         arguments = given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
         if call.get("output") is not None:
-            self.results[self._calls] = Result(foreign_text.cut(foreign_text.stored(call["output"])), date)
+            self.results[self._calls] = ImportedResult(foreign_text.cut(foreign_text.stored(call["output"])), date)
         text = foreign_text.checked_text(f"{place}.args", foreign_text.stored(arguments))
-        return Call(self._calls, f"call-{self._calls}", name, text)
+        return ImportedCall(self._calls, f"call-{self._calls}", name, text)
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from conversations.exchange.attachments import (
     require_pixels,
     room_of,
 )
-from conversations.exchange.document import Call, Line, Result
+from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult
 from conversations.exchange.fields import (
     fault,
     read_choice,
@@ -56,14 +56,14 @@ class Reader:
 
     def __init__(self, *, with_files: bool = False, with_outcomes: bool = False) -> None:
         self._with_files, self._with_outcomes = with_files, with_outcomes
-        self._unfinished: dict[int, Result] = {}
+        self._unfinished: dict[int, ImportedResult] = {}
         self._pixels = 0
-        self.results: dict[int, Result] = {}
+        self.results: dict[int, ImportedResult] = {}
         self._calls: dict[str, int] = {}
         self._call_numbers = count()
         self._ids: set[str] = set()
 
-    def read(self, raw: object) -> Iterator[Line]:
+    def read(self, raw: object) -> Iterator[ImportedMessage]:
         """The messages that become rows. A tool's result for an earlier call goes to `results` instead."""
         for index, entry in enumerate(read_list("messages", raw, limit=MAX_MESSAGES)):
             place = f"messages[{index}]"
@@ -73,11 +73,11 @@ class Reader:
                 yield self._line(place, role, message)
         self.results |= {number: note for number, note in self._unfinished.items() if number not in self.results}
 
-    def _line(self, place: str, role: str, message: dict[str, Any]) -> Line:
+    def _line(self, place: str, role: str, message: dict[str, Any]) -> ImportedMessage:
         files = self._files(f"{place}.attachments", message.get("attachments"), role) if self._with_files else ()
         content = _content(place, message, limit=MAX_CONTENT + room_of(files))
         words = checked_words(f"{place}.attachments", content, files)
-        return Line(
+        return ImportedMessage(
             role=role,
             content=content,
             files=files,
@@ -126,10 +126,10 @@ class Reader:
         self._id(place, message.get("id"))
         date = read_date(f"{place}.created_at", message.get("created_at"))
         longest = MAX_RESULT if self._with_outcomes else MAX_CONTENT
-        self.results[number] = Result(_content(place, message, limit=longest), date)
+        self.results[number] = ImportedResult(_content(place, message, limit=longest), date)
         return True
 
-    def _read_calls(self, place: str, role: str, message: dict[str, Any]) -> tuple[Call, ...]:
+    def _read_calls(self, place: str, role: str, message: dict[str, Any]) -> tuple[ImportedCall, ...]:
         raw = message.get("tool_calls")
         if not raw:
             return ()

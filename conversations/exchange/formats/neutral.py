@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from conversations.context.system_prompt import clean_system_prompt
-from conversations.exchange.document import Line, Source
+from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import fault, read_kind, read_text
 from conversations.exchange.formats.messages import Reader
 from conversations.models import Message
@@ -19,13 +19,13 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "messages" in data and "format" not in data
 
 
-def read_conversation(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> ImportedSource:
     reader = Reader()
     lines = list(reader.read(data["messages"]))
     system_prompt = ""
     if lines and lines[0].role == Message.Role.SYSTEM:
         system_prompt = _system_prompt(lines.pop(0))
-    return Source(
+    return ImportedSource(
         title=read_text("title", data.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=system_prompt,
         lines=tuple(_pinned(line) for line in lines),
@@ -34,12 +34,12 @@ def read_conversation(data: dict[str, Any]) -> Source:
     )
 
 
-def _system_prompt(line: Line) -> str:
+def _system_prompt(line: ImportedMessage) -> str:
     if len(line.content) > MAX_SYSTEM_PROMPT_CHARS:
         raise fault("messages[0].content", f"a system prompt has at most {MAX_SYSTEM_PROMPT_CHARS:,} characters.")
     return clean_system_prompt(line.content)
 
 
-def _pinned(line: Line) -> Line:
+def _pinned(line: ImportedMessage) -> ImportedMessage:
     """A later system message is protected: it is an instruction that no summary may replace."""
     return replace(line, is_protected=True) if line.role == Message.Role.SYSTEM else line

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.document import Line, Source
+from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import fault, read_list, read_object, read_timestamp
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.foreign_images import Images, fit
@@ -32,12 +32,12 @@ def recognises(data: object) -> bool:
     return "history" in data["chat"] or "messages" in data["chat"]
 
 
-def read_conversation(data: dict[str, Any], images: Images | None = None) -> Source:
+def read_conversation(data: dict[str, Any], images: Images | None = None) -> ImportedSource:
     """The conversation, without reasoning and empty messages. Raises Invalid, naming the place."""
     chat = data["chat"]
     id = foreign_text.stored(data.get("id") or chat.get("id"))
     params = foreign_text.as_object(chat.get("params"))
-    return Source(
+    return ImportedSource(
         title=foreign_text.title(data.get("title") or chat.get("title")),
         system_prompt=foreign_text.instructions("chat", chat.get("system") or params.get("system")),
         lines=tuple(_lines(chat, images or Images())),
@@ -50,7 +50,7 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Sou
     )
 
 
-def _lines(chat: dict[str, Any], images: Images) -> Iterator[Line]:
+def _lines(chat: dict[str, Any], images: Images) -> Iterator[ImportedMessage]:
     for place, message in _branch(chat):
         named = foreign_text.stored(message.get("role"))
         role = named if named in ROLES else Message.Role.ASSISTANT.value
@@ -61,7 +61,7 @@ def _lines(chat: dict[str, Any], images: Images) -> Iterator[Line]:
             is_reply = role == Message.Role.ASSISTANT
             model = foreign_text.stored(message.get("model") or message.get("modelName"))[:200] if is_reply else ""
             date = _date(f"{place}.timestamp", message.get("timestamp"))
-            yield Line(role, text, date, model=model, files=files, is_protected=role == Message.Role.SYSTEM)
+            yield ImportedMessage(role, text, date, model=model, files=files, is_protected=role == Message.Role.SYSTEM)
 
 
 def _branch(chat: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

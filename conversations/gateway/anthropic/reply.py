@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from conversations.errors import Refused
 from conversations.gateway.anthropic.request import ThreadUnsupported, wants_thoughts
-from conversations.gateway.chunks import Piece, Reading, arguments_of, event
-from conversations.gateway.protocol import Asked, Events, Json
+from conversations.gateway.chunks import PartDelta, PartialCompletion, arguments_of, event
+from conversations.gateway.protocol import CallerRequest, Events, Json
 from conversations.gateway.sealed_thoughts import sealed
 
 STOPS = {
@@ -51,9 +51,9 @@ def broken(error: Json) -> str:
     return event("error", error)
 
 
-def whole(completion: Json, asked: Asked) -> Json:
+def whole(completion: Json, asked: CallerRequest) -> Json:
     """The message of a chat completion."""
-    reading, content = Reading(), list[Json]()
+    reading, content = PartialCompletion(), list[Json]()
     for piece in reading.whole(completion):
         if piece.kind == "thought" and wants_thoughts(asked.body):
             signature = sealed(reading.thoughts, asked.model)
@@ -66,7 +66,7 @@ def whole(completion: Json, asked: Asked) -> Json:
     return _message(asked, content, reason, usage_of(reading.usage, asked))
 
 
-def usage_of(usage: object, asked: Asked) -> Json:
+def usage_of(usage: object, asked: CallerRequest) -> Json:
     """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
     figures = usage if isinstance(usage, dict) else {}
     cached = int((figures.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
@@ -81,9 +81,9 @@ def usage_of(usage: object, asked: Asked) -> Json:
     }
 
 
-async def events(chunks: Events, asked: Asked) -> Events:
+async def events(chunks: Events, asked: CallerRequest) -> Events:
     """The events of a message that is streamed, as the chunks of a chat completion come."""
-    reading = Reading()
+    reading = PartialCompletion()
     writing, with_thoughts = _Writing(lambda: sealed(reading.thoughts, asked.model)), wants_thoughts(asked.body)
     yield event("message_start", {"type": "message_start", "message": _message(asked, [], None, usage_of({}, asked))})
     async with aclosing(reading.pieces(chunks)) as pieces:
@@ -107,7 +107,7 @@ class _Writing:
         self._open = ""
         self._number = -1
 
-    def take(self, piece: Piece) -> Iterator[str]:
+    def take(self, piece: PartDelta) -> Iterator[str]:
         """The events of a piece."""
         if piece.kind == "thought":
             yield from self._go_on("thinking", {"type": "thinking", "thinking": "", "signature": ""})
@@ -140,7 +140,7 @@ class _Writing:
         return event("content_block_delta", {"type": "content_block_delta", "index": self._number, "delta": delta})
 
 
-def _message(asked: Asked, content: list[Json], reason: str | None, usage: Json) -> Json:
+def _message(asked: CallerRequest, content: list[Json], reason: str | None, usage: Json) -> Json:
     return {
         "id": f"msg_{uuid4().hex}",
         "type": "message",

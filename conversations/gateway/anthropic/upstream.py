@@ -17,7 +17,7 @@ from conversations.gateway.provider_stream import Tally, data_of, require_no_err
 from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
-from conversations.llm.port import Spent
+from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.anthropic import spent_of
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
@@ -130,7 +130,7 @@ def take_event(event: list[str], tally: Tally, who: Endpoint) -> bool:
     return True
 
 
-def spent_by(usage: Any) -> Spent | None:
+def spent_by(usage: Any) -> ReportedTokens | None:
     """The tokens of a whole message's usage."""
     return spent_of(usage) if isinstance(usage, dict) else None
 

@@ -14,7 +14,7 @@ from conversations.gateway.history import History
 from conversations.gateway.openai_responses.compaction import compaction_item
 from conversations.gateway.openai_responses.items import COMPACTIONS, TRIGGER, items_of, starts_of
 from conversations.gateway.openai_responses.reply import ended, new_id, usage_of
-from conversations.gateway.protocol import Asked, Json
+from conversations.gateway.protocol import CallerRequest, Json
 
 
 def is_trigger(body: Json) -> bool:
@@ -23,7 +23,7 @@ def is_trigger(body: Json) -> bool:
     return isinstance(items, list) and isinstance(items[-1], dict) and items[-1].get("type") == TRIGGER
 
 
-def compacted(asked: Asked, history: History, state: State | None) -> Json:
+def compacted(asked: CallerRequest, history: History, state: State | None) -> Json:
     """The answer with all items; without a summary, the caller's own as they are."""
     return {
         "id": new_id("resp"),
@@ -34,7 +34,7 @@ def compacted(asked: Asked, history: History, state: State | None) -> Json:
     }
 
 
-def in_one(asked: Asked, history: History, state: State | None) -> Json:
+def in_one(asked: CallerRequest, history: History, state: State | None) -> Json:
     """The response whose only item stands for the whole input: the summary, and the items that it leaves."""
     items = [item for item in shortened(asked.body, history, state) if item.get("type") not in (*COMPACTIONS, TRIGGER)]
     summary = state.context if state else ""

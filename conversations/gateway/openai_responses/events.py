@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
 
-from conversations.gateway.chunks import Piece, Reading, event
+from conversations.gateway.chunks import PartDelta, PartialCompletion, event
 from conversations.gateway.openai_responses.reply import (
     Naming,
     ended,
@@ -16,13 +16,13 @@ from conversations.gateway.openai_responses.reply import (
     response,
     text_part,
 )
-from conversations.gateway.protocol import Asked, Events, Json
+from conversations.gateway.protocol import CallerRequest, Events, Json
 from conversations.gateway.sealed_thoughts import sealed
 
 
-async def events(chunks: Events, asked: Asked) -> Events:
+async def events(chunks: Events, asked: CallerRequest) -> Events:
     """The events of a response that is streamed, as the chunks of a chat completion come."""
-    reading = Reading()
+    reading = PartialCompletion()
     writing = _Writing(asked, lambda: sealed(reading.thoughts, asked.model))
     for written in writing.begin():
         yield written
@@ -41,7 +41,7 @@ def broken(error: Json) -> str:
     """The error as the last event of a stream."""
     inner = error["error"]
     fault = {"code": inner["code"], "message": inner["message"]}
-    failed = response(new_id("resp"), Asked({"model": ""}), "failed", [])
+    failed = response(new_id("resp"), CallerRequest({"model": ""}), "failed", [])
     data = {"type": "response.failed", "sequence_number": 0, "response": failed | {"error": fault}}
     return event("response.failed", data)
 
@@ -49,7 +49,7 @@ def broken(error: Json) -> str:
 class _Writing:
     """The items of a response so far; one is open at a time, with its text. `seal` seals the thoughts so far."""
 
-    def __init__(self, asked: Asked, seal: Callable[[], str]) -> None:
+    def __init__(self, asked: CallerRequest, seal: Callable[[], str]) -> None:
         self._asked, self._seal = asked, seal
         self._id = new_id("resp")
         self._naming = Naming(asked.body)
@@ -63,7 +63,7 @@ class _Writing:
         for name in ("created", "in_progress"):
             yield self._event(f"response.{name}", response=response(self._id, self._asked, "in_progress", []))
 
-    def take(self, piece: Piece) -> Iterator[str]:
+    def take(self, piece: PartDelta) -> Iterator[str]:
         """The events of a piece."""
         key = f"call {piece.call.index}" if piece.call else piece.kind
         if key != self._open:
@@ -73,14 +73,14 @@ class _Writing:
         if piece.text and (name := DELTAS.get(self._item["type"])):
             yield self._in_item(name, delta=piece.text, **self._part())
 
-    def made(self, reading: Reading) -> Json:
+    def made(self, reading: PartialCompletion) -> Json:
         """The whole response."""
         return ended(self._id, self._asked, self._output, reading.reason, reading.usage)
 
     def last(self, made: Json) -> str:
         return self._event(f"response.{made['status']}", response=made)
 
-    def _start(self, key: str, piece: Piece) -> Iterator[str]:
+    def _start(self, key: str, piece: PartDelta) -> Iterator[str]:
         self._open, self._said = key, []
         if call := piece.call:
             self._item = self._naming.call_item(self._item_id("fc"), call.id, call.name, "", "in_progress")

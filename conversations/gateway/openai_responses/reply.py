@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from uuid import uuid4
 
-from conversations.gateway.chunks import Reading, arguments_of
+from conversations.gateway.chunks import PartialCompletion, arguments_of
 from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of
-from conversations.gateway.protocol import Asked, Json
+from conversations.gateway.protocol import CallerRequest, Json
 from conversations.gateway.sealed_thoughts import sealed
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -15,9 +15,9 @@ ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p
 """Fields of a request that its response repeats."""
 
 
-def whole(completion: Json, asked: Asked) -> Json:
+def whole(completion: Json, asked: CallerRequest) -> Json:
     """The response of a chat completion."""
-    id, reading, naming, output = new_id("resp"), Reading(), Naming(asked.body), list[Json]()
+    id, reading, naming, output = new_id("resp"), PartialCompletion(), Naming(asked.body), list[Json]()
     for piece in reading.whole(completion):
         if piece.kind == "thought":
             seal = sealed(reading.thoughts, asked.model)
@@ -53,14 +53,14 @@ class Naming:
         return arguments if given.keys() - {"arguments"} else str(given.get("arguments", ""))
 
 
-def ended(id: str, asked: Asked, output: list[Json], reason: object, usage: Json) -> Json:
+def ended(id: str, asked: CallerRequest, output: list[Json], reason: object, usage: Json) -> Json:
     """A response whose answer has ended."""
     cut = INCOMPLETE.get(str(reason))
     made = response(id, asked, "incomplete" if cut else "completed", output)
     return made | {"incomplete_details": {"reason": cut} if cut else None, "usage": usage_of(usage, asked)}
 
 
-def response(id: str, asked: Asked, status: str, output: list[Json]) -> Json:
+def response(id: str, asked: CallerRequest, status: str, output: list[Json]) -> Json:
     """A response in some state, with what its request said."""
     body = asked.body
     return {
@@ -83,7 +83,7 @@ def response(id: str, asked: Asked, status: str, output: list[Json]) -> Json:
     }
 
 
-def usage_of(usage: Json, asked: Asked) -> Json:
+def usage_of(usage: Json, asked: CallerRequest) -> Json:
     """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
     cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)

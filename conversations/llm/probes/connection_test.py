@@ -12,8 +12,8 @@ from django.conf import settings
 
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations.llm.errors import ModelError, NothingWritten
-from conversations.llm.port import Spent
+from conversations.llm.errors import EmptyReply, ModelError
+from conversations.llm.port import ReportedTokens
 from conversations.llm.profiles import connect
 from conversations.llm.providers.provider import Provider
 from conversations.llm.request import Prompt
@@ -41,7 +41,7 @@ class ConnectionTest:
     words: str
     ms: int
     estimated: int
-    spent: Spent | None
+    spent: ReportedTokens | None
     offered: tuple[str, ...]
 
     @property
@@ -75,7 +75,7 @@ async def _try(profile: ModelProfile, seconds: float) -> ConnectionTest:
             # One attempt; the budget allows further requests in another dialect.
             reply = await model.complete(prompt, max_tokens=MAX_TOKENS, attempts=Attempts())
         words, spent = reply.text, reply.spent
-    except NothingWritten:
+    except EmptyReply:
         words = ""
     except ModelError as error:
         fault = f"{error.reason} It says: “{error.provider_words}”" if error.provider_words else error.reason

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from conversations.llm.profiles import learn_correction
 from conversations.llm.windows import windows
-from conversations.llm.windows.window_evidence import MIN_REPORTED, STRIKES, Evidence, Report, judged
+from conversations.llm.windows.window_evidence import MIN_REPORTED, STRIKES, Report, WindowEvidence, judged
 from conversations.llm.windows.window_queries import is_own_server
 from conversations.llm.windows.windows import Identity, Source, identity
 from conversations.models import ModelProfile
@@ -31,7 +31,7 @@ END_SHARE = 0.95
 MAX_PEOPLE = 20
 """The most people whose missed marks are counted, the latest ones."""
 
-_evidence: BoundedCache[Identity, Evidence] = BoundedCache(windows.MAX_PROFILES)
+_evidence: BoundedCache[Identity, WindowEvidence] = BoundedCache(windows.MAX_PROFILES)
 
 
 def learn(profile: ModelProfile, owner_id: int, *, thread: Hashable, estimated: int, reported: int) -> None:
@@ -43,7 +43,7 @@ def learn(profile: ModelProfile, owner_id: int, *, thread: Hashable, estimated: 
     if not is_own_server(profile):
         learn_correction(profile, owner_id, estimated=estimated, reported=reported)
         return
-    known = _evidence.get(identity(profile)) or Evidence()
+    known = _evidence.get(identity(profile)) or WindowEvidence()
     known = replace(known, low=tuple(profile.window_evidence.get("low", ())))
     report = Report(thread, estimated, reported)
     is_learned = bool(profile.token_reports)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conversations.llm.known_models import ANTHROPIC_URL, is_anthropic
-from conversations.llm.port import Spent
+from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.anthropic_blocks import blocks_of, tools_of
 from conversations.llm.providers.anthropic_thinking import Effort, Thinking
 from conversations.llm.providers.dialects import Dialect
@@ -132,7 +132,7 @@ class Anthropic(Provider):
         return is_anthropic(self._endpoint.base_url)
 
 
-def spent_of(usage: dict[str, Any]) -> Spent | None:
+def spent_of(usage: dict[str, Any]) -> ReportedTokens | None:
     """The tokens that the provider reports, None if the figures are implausible.
 
     Anthropic's `input_tokens` exclude tokens read from and written to the cache; here they are added.
@@ -145,4 +145,4 @@ def spent_of(usage: dict[str, Any]) -> Spent | None:
     prompt = plausible(fresh + cached + kept)
     details = usage.get("output_tokens_details")
     thought = plausible(details.get("thinking_tokens")) if isinstance(details, dict) else None
-    return Spent(prompt, completion, cached, min(thought or 0, completion)) if prompt else None
+    return ReportedTokens(prompt, completion, cached, min(thought or 0, completion)) if prompt else None

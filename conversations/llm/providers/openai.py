@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations.llm.known_models import OPENAI_URL, is_openai
-from conversations.llm.port import Delta, Spent
+from conversations.llm.port import Delta, ReportedTokens
 from conversations.llm.providers import chat_templates, reply_lengths
 from conversations.llm.providers.cache_breakpoints import (
     BREAKPOINT,
@@ -17,7 +17,7 @@ from conversations.llm.providers.cache_breakpoints import (
     without_breakpoints,
 )
 from conversations.llm.providers.dialects import dialect_of
-from conversations.llm.providers.provider import Provider, Way
+from conversations.llm.providers.provider import Provider, RequestForm
 from conversations.llm.providers.stream_reader import StreamReader, plausible
 from conversations.llm.providers.tool_call_chunks import is_whole, object_of, text_of
 from conversations.llm.providers.tool_naming import fitting_name
@@ -164,7 +164,7 @@ class OpenAICompatible(Provider):
         choice = {} if prompt.may_call else {"tool_choice": "none"}
         return messages | {"tools": as_functions(tuple(tools))} | choice
 
-    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
+    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: RequestForm) -> dict[str, Any]:
         sent = super()._sent(body, max_tokens, way)
         if not isinstance(way.dialect, Options) or way.dialect.has_breakpoints:
             return sent
@@ -201,7 +201,7 @@ def _function(function: dict[str, Any]) -> dict[str, Any]:
     return function | {"name": fitting_name(function["name"]), "arguments": arguments}
 
 
-def spent_of(usage: Any) -> Spent | None:
+def spent_of(usage: Any) -> ReportedTokens | None:
     """The tokens that a server reports; None if the figures are implausible.
 
     OpenAI, Gemini and most others report the cached ones among the details, DeepSeek as `prompt_cache_hit_tokens`.
@@ -216,4 +216,4 @@ def spent_of(usage: Any) -> Spent | None:
     cached = plausible(usage.get("prompt_cache_hit_tokens") if reported is None else reported) or 0
     written = usage.get("completion_tokens_details")
     thought = plausible(written.get("reasoning_tokens")) if isinstance(written, dict) else None
-    return Spent(prompt, completion, cached if cached <= prompt else 0, min(thought or 0, completion))
+    return ReportedTokens(prompt, completion, cached if cached <= prompt else 0, min(thought or 0, completion))

@@ -16,7 +16,14 @@ from typing import Any, ClassVar
 from compression.core.error_codes import ErrorCode
 from conversations.llm import canary, tracing
 from conversations.llm.clients import Library, client_for
-from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
+from conversations.llm.errors import (
+    BrokenReply,
+    ForbiddenToolCall,
+    ModelError,
+    NotConfigured,
+    RequestRefused,
+    Unavailable,
+)
 from conversations.llm.port import Delta, OnWritten, Reply
 from conversations.llm.providers import reply_lengths, unsupported_options
 from conversations.llm.providers.chat_templates import ChatTemplate
@@ -47,7 +54,7 @@ def whole_seconds(timeout: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RequestForm:
     """The form of requests to a server for a model, as far as it is known.
 
     `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
@@ -254,7 +261,7 @@ class Provider(ABC):
     def _last(self, reading: StreamReader) -> Delta:
         try:
             return reading.end()
-        except CalledAnyway:
+        except ForbiddenToolCall:
             # Ollama, for one, ignores tool_choice.
             unsupported_options.learn(
                 self._endpoint.base_url, self._endpoint.model, frozenset({unsupported_options.CHOICE})
@@ -310,9 +317,9 @@ class Provider(ABC):
                 return stream
         raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False, code=ErrorCode.ATTEMPTS_USED_UP)
 
-    def _known_way(self, effort: str) -> Way:
+    def _known_way(self, effort: str) -> RequestForm:
         base_url, model = self._endpoint.base_url, self._endpoint.model
-        return Way(
+        return RequestForm(
             dialect=dialect_of(base_url, _at(model, effort), first=self.first_dialect(effort)),
             refused=unsupported_options.refused_options(base_url, model),
             template=self._template,
@@ -321,7 +328,7 @@ class Provider(ABC):
             returns=thoughts.wants_them_back(base_url, model),
         )
 
-    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
+    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: RequestForm) -> dict[str, Any]:
         """The messages and options of a request in the form of `way`."""
         limit = max_tokens and reply_lengths.smallest(max_tokens, way.most)
         if not way.returns:
@@ -331,8 +338,8 @@ class Provider(ABC):
         )
 
     def _other_way(
-        self, way: Way, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
-    ) -> Way | None:
+        self, way: RequestForm, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
+    ) -> RequestForm | None:
         """The form to try after a refusal; None if the refusal suggests none."""
         if template := self._stricter(way.template, complaint, body, status=status):
             return replace(way, template=template)
@@ -348,7 +355,7 @@ class Provider(ABC):
         refused = unsupported_options.options_refused_in(complaint, sent, status=status)
         return replace(way, refused=way.refused | refused) if refused else None
 
-    async def _learn_way(self, way: Way) -> None:
+    async def _learn_way(self, way: RequestForm) -> None:
         """Remember the form that the server accepted."""
         if way.is_doubted:
             return

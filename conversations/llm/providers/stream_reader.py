@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from compression.core.error_codes import ErrorCode
-from conversations.llm.errors import BrokenReply, CalledAnyway, NothingWritten
-from conversations.llm.port import MAX_TOKENS, Delta, Spent
+from conversations.llm.errors import BrokenReply, EmptyReply, ForbiddenToolCall
+from conversations.llm.port import MAX_TOKENS, Delta, ReportedTokens
 from conversations.llm.providers.tool_call_chunks import Calls
 from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.request import Prompt
@@ -27,7 +27,7 @@ class StreamReader(ABC):
         self.calls = Calls()
         self._prompt = prompt
         self.finish_reason: str | None = None
-        self.spent: Spent | None = None
+        self.spent: ReportedTokens | None = None
         self.something = False
         self.refused = False
         self.thought = ""
@@ -66,9 +66,9 @@ class StreamReader(ABC):
 
     def _empty(self, *, called: bool) -> BrokenReply:
         if called:
-            return CalledAnyway(f"{self.name} called a tool where it was to answer by itself. Try again.")
+            return ForbiddenToolCall(f"{self.name} called a tool where it was to answer by itself. Try again.")
         if self.finish_reason == "length":
-            return NothingWritten(
+            return EmptyReply(
                 f"{self.name} used all its tokens before it wrote anything, as reasoning models can. "
                 "Raise the profile's maximum of reply tokens, or use another model."
             )

@@ -33,7 +33,7 @@ class Report(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class WindowEvidence:
     """Evidence of a server's counts: the most tokens it has read, the last report, and those too low in a row."""
 
     most_read: int = 0
@@ -46,7 +46,9 @@ class Evidence:
         return max(self.most_read, *self.low) if len(self.low) >= STRIKES else None
 
 
-def judged(evidence: Evidence, report: Report, *, correction: float, is_learned: bool) -> tuple[Evidence, bool]:
+def judged(
+    evidence: WindowEvidence, report: Report, *, correction: float, is_learned: bool
+) -> tuple[WindowEvidence, bool]:
     """The evidence with one more report, and whether the report may be learned from.
 
     `correction` is the factor from our count to the server's; `is_learned`: it comes from the server's own reports.
@@ -57,7 +59,7 @@ def judged(evidence: Evidence, report: Report, *, correction: float, is_learned:
     is_capped = _is_capped(evidence.last, report)
     if not is_capped and not _is_low(evidence.last, report, factor):
         most = max(evidence.most_read, report.reported)
-        return Evidence(most, report), True
+        return WindowEvidence(most, report), True
     before = replace(evidence, last=report)
     if report.estimated * factor <= evidence.most_read or report.reported < PART_OF_READ * evidence.most_read:
         return before, False  # it read as much before: it counts something else

@@ -38,14 +38,14 @@ CUT_OFF = "The backup was taken while this was going on."
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """The number of restored rows by table, and the models and servers whose secrets this SECRET_KEY cannot decrypt."""
 
     counts: dict[str, int]
     unreadable: list[str]
 
 
-def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
+def restore(file: BinaryIO, *, replace: bool = False) -> RestoreResult:
     """Fill an empty database from `file`; with `replace`, empty it first. Raises Refused; nothing has changed then."""
     applied = migrations()
     deque(read_rows(file, applied), maxlen=0)  # to its end: the file is sound before anything is written
@@ -60,7 +60,7 @@ def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
             _reset_sequences()
     except (DatabaseError, ValidationError, ValueError, TypeError, OverflowError) as error:
         raise Refused(f"The rows cannot be stored ({first_line(error)}). Nothing was restored.") from error
-    return Restored(counts, _unreadable())
+    return RestoreResult(counts, _unreadable())
 
 
 def _require_empty() -> None:

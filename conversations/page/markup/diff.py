@@ -21,7 +21,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     kind: Kind
     text: str
 
@@ -30,7 +30,7 @@ class Line:
 class Diff:
     """The lines of a comparison; `cut` says that a text or the result exceeds LIMIT lines."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     cut: bool = False
 
     @property
@@ -49,12 +49,12 @@ def diff(before: str, after: str) -> Diff:
     return Diff(lines[:LIMIT], cut=max(len(old), len(new), len(lines)) > LIMIT)
 
 
-def _diff_lines(old: list[str], new: list[str]) -> Iterator[Line]:
+def _diff_lines(old: list[str], new: list[str]) -> Iterator[DiffLine]:
     at = new_at = 0
     for start, new_start in [*_common_lines(old, new), (len(old), len(new))]:
-        yield from (Line("removed", text) for text in old[at:start])
-        yield from (Line("added", text) for text in new[new_at:new_start])
-        yield from (Line("same", text) for text in old[start : start + 1])
+        yield from (DiffLine("removed", text) for text in old[at:start])
+        yield from (DiffLine("added", text) for text in new[new_at:new_start])
+        yield from (DiffLine("same", text) for text in old[start : start + 1])
         at, new_at = start + 1, new_start + 1
 
 

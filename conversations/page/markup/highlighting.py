@@ -8,7 +8,7 @@ from collections import deque
 from html import escape
 
 from compression.core.caching import cached_texts
-from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
+from conversations.runtime.bounded_process import JobFailed, OverMemory, OverTime, Pool
 
 MAX_HIGHLIGHTED = 20_000
 """The most characters of a highlighted block."""
@@ -31,7 +31,7 @@ class NotColoured(Exception):
         self.is_final = is_final
 
 
-class Lost:
+class SlowLanguages:
     """The languages whose blocks took too long within the last PAUSE_SECONDS."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Lost:
 
 _pool = Pool("conversations.page.markup.highlight_worker", seconds=MAX_BLOCK_SECONDS, megabytes=MAX_WORKER_MEGABYTES)
 _one_at_a_time = threading.Lock()
-lost = Lost()
+lost = SlowLanguages()
 
 
 def coloured(code: str, language: str) -> str:
@@ -83,7 +83,7 @@ def _coloured(code: str, language: str) -> str | None:
     except (OverTime, OverMemory):
         lost.note(language)
         raise NotColoured(is_final=True) from None
-    except NotDone:
+    except JobFailed:
         raise NotColoured(is_final=False) from None
     finally:
         _one_at_a_time.release()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Inset:
+class PasteSegment:
     """A pasted text: `length` characters of the content from index `start` on, shown as `label` when collapsed."""
 
     label: str
@@ -23,7 +23,7 @@ class Segment:
     label: str = ""
 
 
-def split(content: str, insets: Iterable[Inset]) -> list[Segment]:
+def split(content: str, insets: Iterable[PasteSegment]) -> list[Segment]:
     """The content as segments, in order. Insets that overlap an earlier inset or exceed the content are ignored."""
     segments: list[Segment] = []
     end = 0

@@ -20,7 +20,7 @@ from compression.core.goal import Progress
 from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
-from conversations.context.kept import scope_of
+from conversations.context.kept_entries import scope_of
 from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
 from conversations.instructions import conversation_settings as settings

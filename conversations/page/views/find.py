@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from conversations.access import get_conversation
-from conversations.messages.find_in_chat import Finds, find_date, find_words
+from conversations.messages.find_in_chat import FoundMessages, find_date, find_words
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import moment
 
@@ -24,7 +24,7 @@ def find(request: Request, pk: UUID) -> HttpResponse:
     since = moment(request.GET, "since")
     if since:
         there = find_date(conversation, since)
-        finds = Finds((there,) if there else ())
+        finds = FoundMessages((there,) if there else ())
     else:
         finds = find_words(conversation, request.GET.get("q", ""))
     return render(request, "conversations/thread/_finds.html", {"finds": finds, "is_date": since is not None})

@@ -38,7 +38,7 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
     """Send a message; the response is the question and the pending reply. Commands start a compaction or show help."""
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
-    written = pastes.parse_pastes(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
+    written = pastes.parse_pastes(request.POST["parts"]) if "parts" in request.POST else pastes.JoinedText(shown)
     if slash_commands.is_help(shown):
         return reswap(retarget(render(request, "conversations/composer/_help.html"), "#reader"), "innerHTML")
     if compaction.command(shown) is not None:  # a paste cannot be a command, but may be part of its instructions

@@ -23,7 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefre
 from compression.core.tokens import count_tokens
 from conversations import links, project_files, project_members, projects
 from conversations.access import get_conversation, own_conversations
-from conversations.context.kept import standing_in, with_replacements
+from conversations.context.kept_entries import standing_in, with_replacements
 from conversations.errors import Invalid, NotFound, Refused
 from conversations.instructions import conversation_settings
 from conversations.llm.profiles import default_profile

@@ -18,7 +18,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from conversations import preferences
 from conversations.access import own_conversations
-from conversations.context.kept import STANDING
+from conversations.context.kept_entries import STANDING
 from conversations.errors import Conflict, Invalid
 from conversations.instructions import conversation_settings as settings
 from conversations.instructions import ledger, ledger_entries

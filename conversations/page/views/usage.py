@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from compression.days import Days
 from conversations import spending
-from conversations.analytics import ledger, person
+from conversations.analytics import person, tallies
 from conversations.analytics.charts import Chart, Series
 from conversations.analytics.person import Account
 from conversations.analytics.totals import Tallies, Tally, grouped
@@ -61,7 +61,7 @@ def usage(request: Request) -> HttpResponse:
         "calls": person.latest_calls(request.user, days, most=LATEST_CALLS),
         "budgets": _budgets(cast(User, request.user).pk),
         "budget_begins": spending.next_month(),
-        "storage": ledger.storage(request.user),
+        "storage": tallies.storage(request.user),
     }
     return render(request, "conversations/settings/usage.html", context)
 

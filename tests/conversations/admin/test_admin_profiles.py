@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from conversations.admin.profiles import LEARNED, ModelProfileForm, connection_notice
-from conversations.llm.port import Spent
+from conversations.llm.port import ReportedTokens
 from conversations.llm.probes import connection_test
 from conversations.llm.probes.connection_test import ConnectionTest
 from conversations.models import ModelProfile, User
@@ -222,7 +222,7 @@ def test_what_was_not_reported_is_not_made_up() -> None:
         "<b>quiet</b> answered in 1.2 s: “Hi” It reports no tokens; our count is 10, corrected (× 1.25)"
     )
     assert "The cost is not known." in words
-    assert "not known" in connection_notice(ConnectionTest(profile, "", "Hi", 1, 10, Spent(5, 5), ()))
+    assert "not known" in connection_notice(ConnectionTest(profile, "", "Hi", 1, 10, ReportedTokens(5, 5), ()))
 
 
 @pytest.mark.parametrize("field", ["price_input", "price_cached", "price_output", "parameters_billion"])

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.text.summary_text import require_headings
-from conversations.analytics import ledger
+from conversations.analytics import tallies
 from conversations.llm.providers.fault_mapping import Endpoint, error_of_status, explain
 from conversations.models import Conversation, Message
 from conversations.turns import recovery
@@ -61,8 +61,8 @@ async def test_a_failed_reply_says_why_and_figures_read_that(chat: Chat) -> None
     chat.llm.enqueue(status=401)
     reply = await chat.say("hello")
     assert (reply.status, reply.error_code) == ("failed", "key_refused")
-    days = ledger.Days.until(reply.created_at.date(), 1)
-    assert {kind.reason for kind in await sync_to_async(ledger.replies)(days)} == {"key_refused"}
+    days = tallies.Days.until(reply.created_at.date(), 1)
+    assert {kind.reason for kind in await sync_to_async(tallies.replies)(days)} == {"key_refused"}
 
 
 async def test_a_reply_that_worked_has_no_code(chat: Chat) -> None:

@@ -13,7 +13,7 @@ from django.db import transaction
 from compression import conf
 from compression.models import Checkpoint, Compaction, KeptSummary
 from conversations.compaction import cancel, compaction, lease, snapshots
-from conversations.compaction.at_once import AtOnce
+from conversations.compaction.concurrency import ConcurrencyLimiter
 from conversations.compaction.fallback import _at_once
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill
@@ -211,7 +211,7 @@ async def test_a_merge_that_is_refused_alone_has_the_usual_attempts(long: Conver
 
 
 async def test_places_are_given_in_order_of_need_and_a_cancelled_wait_takes_none() -> None:
-    at_once = AtOnce(2)
+    at_once = ConcurrencyLimiter(2)
     held: list[int] = []
     gone = asyncio.Event()
 
@@ -238,7 +238,7 @@ def test_the_setting_is_checked_at_the_start(settings: Any, number: int, is_fine
 
 
 async def test_the_builtin_model_is_asked_one_at_a_time(long: Conversation) -> None:
-    limits: dict[str, AtOnce] = {}
+    limits: dict[str, ConcurrencyLimiter] = {}
     builtin = ModelProfile(provider=ModelProfile.Provider.BUILTIN)
     remote, twin = (ModelProfile(provider="openai", base_url="https://a.example/v1", name=name) for name in "ab")
     assert _at_once(builtin, limits).limit == 1

@@ -15,7 +15,7 @@ from django.utils import timezone
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
 from conversations.compaction import ahead_of_time, compaction, lease, snapshots
-from conversations.compaction.kept_answers import KeptAnswers
+from conversations.compaction.answer_store import StoredAnswers
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile, User
@@ -267,14 +267,14 @@ async def test_two_who_ask_the_same_at_once_both_succeed(
 
 
 async def test_the_first_of_two_answers_stays_and_one_that_cannot_be_kept_is_no_fault(filled: Conversation) -> None:
-    answers = KeptAnswers(filled.owner_id, filled.pk)
+    answers = StoredAnswers(filled.owner_id, filled.pk)
     await asyncio.gather(*(answers.put("key", f"answer {n}") for n in range(8)))
     kept = await answers.get("key")
     assert kept is not None and kept.startswith("answer ")
     await answers.put("key", "later")
     assert await answers.get("key") == kept
-    assert await KeptAnswers(filled.owner_id + 1, filled.pk).get("key") is None
-    await KeptAnswers(filled.owner_id + 1_000, filled.pk).put("key", "of nobody")
+    assert await StoredAnswers(filled.owner_id + 1, filled.pk).get("key") is None
+    await StoredAnswers(filled.owner_id + 1_000, filled.pk).put("key", "of nobody")
 
 
 async def test_without_a_store_every_request_is_made(profile: ModelProfile, chat: Chat) -> None:

@@ -17,7 +17,7 @@ from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary
 from conversations.errors import Conflict, Invalid
 from conversations.models import Conversation, User
-from conversations.page.markup.diff import LIMIT, Line, diff
+from conversations.page.markup.diff import LIMIT, DiffLine, diff
 from conversations.templatetags.chat import fallback, story
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements, one_line
@@ -212,7 +212,7 @@ def test_a_difference_goes_line_by_line() -> None:
         ("same", "a"), ("removed", "b"), ("added", "x"), ("same", "c"), ("added", "d"),
     ]  # fmt: skip
     assert (found.added, found.removed, found.cut) == (2, 1, False)
-    assert diff("", "a").lines == (Line("added", "a"),)
+    assert diff("", "a").lines == (DiffLine("added", "a"),)
 
 
 def test_a_long_difference_is_cut_and_says_so() -> None:

@@ -16,7 +16,7 @@ from conversations.llm.port import Delta
 from conversations.llm.probes import window_probe, window_reports
 from conversations.llm.request import Prompt
 from conversations.llm.windows import window_words
-from conversations.llm.windows.window_evidence import Evidence, Report, judged
+from conversations.llm.windows.window_evidence import Report, WindowEvidence, judged
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
 from tests import llm_windows
@@ -221,14 +221,14 @@ async def test_a_mark_that_a_person_has_the_model_write_hides_nothing_from_other
 
 
 def test_counts_that_exclude_what_a_cache_had_do_not_lower_a_window() -> None:
-    evidence = Evidence()
+    evidence = WindowEvidence()
     for estimated, reported in [(3_000, 3_000), (3_400, 600), (3_800, 700), (6_000, 900)]:
         evidence, _ = judged(evidence, Report("a", estimated, reported), correction=1.0, is_learned=True)
     assert evidence.window is None
 
 
 def test_two_counts_in_a_row_prove_a_window_and_one_does_not() -> None:
-    first, learnable = judged(Evidence(), Report("a", 8_000, 2_050), correction=1.0, is_learned=False)
+    first, learnable = judged(WindowEvidence(), Report("a", 8_000, 2_050), correction=1.0, is_learned=False)
     assert first.window is None and not learnable
     second, _ = judged(first, Report("b", 8_100, 2_050), correction=1.0, is_learned=False)
     assert second.window == 2_050
@@ -242,7 +242,7 @@ def test_two_counts_in_a_row_prove_a_window_and_one_does_not() -> None:
 )
 def test_a_tokeniser_alone_never_lowers_a_window(requests: list[tuple[int, float]], correction: float) -> None:
     """Counts of different texts, each between three quarters and almost twice ours, prove nothing."""
-    evidence = Evidence()
+    evidence = WindowEvidence()
     for number, (estimated, factor) in enumerate(requests):
         report = Report(number, estimated, round(estimated * factor))
         evidence, _ = judged(evidence, report, correction=correction, is_learned=True)

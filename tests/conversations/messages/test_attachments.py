@@ -276,7 +276,7 @@ def test_what_fits_no_request_waits_on(conversation: Conversation) -> None:
 def test_the_same_message_twice_is_stored_once_with_its_files(conversation: Conversation) -> None:
     text, image = put(conversation, "eins"), put(conversation, picture())
 
-    def again(content: str = "look", *files: UUID) -> begin.Begun:
+    def again(content: str = "look", *files: UUID) -> begin.BegunTurn:
         return begin.begin(conversation, content=content, client_id="c1", attachments=files)
 
     first = again("look", text.pk, image.pk)

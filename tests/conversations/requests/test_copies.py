@@ -17,7 +17,7 @@ from PIL import Image
 
 from compression.days import Days
 from compression.models import Checkpoint
-from conversations.analytics import ledger, person
+from conversations.analytics import person, tallies
 from conversations.api.requests import _replayed_json
 from conversations.compaction import compaction, snapshots
 from conversations.errors import Invalid
@@ -166,12 +166,12 @@ async def test_a_backup_holds_copies_with_their_records_and_marks(filled: Conver
     await eventful(chat)
     copy = await forked(chat)
     days = Days.until(timezone.now().date(), 2)
-    before, spent = await look(copy), await sync_to_async(ledger.replies)(days)
+    before, spent = await look(copy), await sync_to_async(tallies.replies)(days)
     file = BytesIO()
     await sync_to_async(backups.to_stream)(file)
     await sync_to_async(backups.restore)(BytesIO(file.getvalue()), replace=True)
     assert await look(copy) == before
-    assert await sync_to_async(ledger.replies)(days) == spent
+    assert await sync_to_async(tallies.replies)(days) == spent
 
 
 async def test_what_a_fork_does_later_does_not_change_what_was_seen(filled: Conversation, chat: Chat) -> None:
@@ -280,7 +280,7 @@ def test_copies_are_in_no_sum(conversation: Conversation) -> None:
 
     def totals() -> list[Any]:
         account = person.account_of(owner, days)
-        return [ledger.replies(days), ledger.replies(days, owner=owner), ledger.waits(days, of=2), account.total]
+        return [tallies.replies(days), tallies.replies(days, owner=owner), tallies.waits(days, of=2), account.total]
 
     before = totals()
     assert sum(tally.requests for tally in before[0].values()) == 3
@@ -353,14 +353,14 @@ async def test_a_file_brings_what_replies_took_and_it_counts_in_no_sum(
     again = await sync_to_async(exports.as_json)(chat.conversation)
     assert [row.get("usage") for row in data["messages"]] == [row.get("usage") for row in again["messages"]]
     days = Days.until(timezone.now().date(), 2)
-    before = await sync_to_async(ledger.replies)(days)
+    before = await sync_to_async(tallies.replies)(days)
     (back,) = await sync_to_async(imports.import_conversations)(user, json.dumps(data).encode())
     row, original = await told(back, "Port 8443."), await told(filled, "Port 8443.")
     kept = [name for name in FIGURES if name != "error"]
     assert [getattr(row, name) for name in kept] == [getattr(original, name) for name in kept]
     assert row.cost_usd == Decimal("0.0018") and row.duration_ms is not None and row.request is None
     assert [message_json(one, back.window)["is_copy"] for one in (row, original)] == [True, False]
-    assert await sync_to_async(ledger.replies)(days) == before
+    assert await sync_to_async(tallies.replies)(days) == before
     again = await sync_to_async(exports.as_json)(back)
     assert [entry.get("usage") for entry in again["messages"]] == [entry.get("usage") for entry in data["messages"]]
 

@@ -454,7 +454,7 @@ def test_noting_a_turn_takes_no_query_once_its_wording_and_summary_are_known(
     compaction.request(filled, trigger="manual", steering=Steering())
     assert Compaction.objects.get().status == "succeeded"
     loaded = transcript.load(filled.pk)
-    sent = request_log.Sent(loaded, prompt.assemble(loaded), ModelProfile.objects.get())
+    sent = request_log.SentRequest(loaded, prompt.assemble(loaded), ModelProfile.objects.get())
     first = request_log.as_columns(sent)
     with django_assert_num_queries(0):
         assert request_log.as_columns(sent) == first

@@ -108,7 +108,7 @@ async def test_the_digits_of_a_reply_decide_and_are_spread_evenly(chat: Chat, se
     settings.SHADOW_SHARE = 0.25
     await compacted(chat)
     await asked(chat, "5003.")
-    sent = await sync_to_async(lambda: shadow.Sent(*_sent(chat)))()
+    sent = await sync_to_async(lambda: shadow.SentRequest(*_sent(chat)))()
     ids = [(await sync_to_async(Message)()).pk for _ in range(2_000)]
     assert 0.2 < sum(shadow.is_due(id, sent) for id in ids) / len(ids) < 0.3
     assert not shadow.is_due(UUID(int=0), None)

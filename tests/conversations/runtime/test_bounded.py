@@ -19,8 +19,8 @@ from conversations.page.markup import highlighting
 from conversations.page.markup.highlighting import NotColoured, coloured
 from conversations.page.markup.markdown import html_of, render_markdown
 from conversations.runtime import bounded_process
-from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
-from conversations.runtime.fair_turns import Busy, Turns
+from conversations.runtime.bounded_process import JobFailed, OverMemory, OverTime, Pool
+from conversations.runtime.fair_queue import Busy, FairQueue
 from tests.conversations import heavy
 from tests.conversations.pictures import picture
 from tests.servers import wait_until
@@ -70,9 +70,9 @@ def test_refusals_come_through_and_other_faults_are_named(pool: Pool) -> None:
     with pytest.raises(Invalid, match="file: no") as refused:
         pool.run("refuse")
     assert refused.value.detail == {"field": "file"}
-    with pytest.raises(NotDone, match="KeyError"):
+    with pytest.raises(JobFailed, match="KeyError"):
         pool.run("break")
-    with pytest.raises(NotDone):
+    with pytest.raises(JobFailed):
         pool.run("exit")
 
 
@@ -88,7 +88,7 @@ def test_it_ends_when_it_has_had_nothing_to_do(pool: Pool, monkeypatch: pytest.M
 
 
 def test_a_person_does_not_have_all_turns() -> None:
-    turns = Turns(at_once=2, a_person=3, waiting=10, seconds=20, what="images")
+    turns = FairQueue(at_once=2, a_person=3, waiting=10, seconds=20, what="images")
     done = threading.Event()
     order: list[str] = []
 
@@ -110,7 +110,7 @@ def test_a_person_does_not_have_all_turns() -> None:
 
 
 def test_who_waits_too_long_or_behind_too_many_is_told_so() -> None:
-    turns = Turns(at_once=1, a_person=5, waiting=1, seconds=0.05, what="images")
+    turns = FairQueue(at_once=1, a_person=5, waiting=1, seconds=0.05, what="images")
     with turns.turn("alice"):
         with pytest.raises(Busy) as busy, turns.turn("bob"):
             pass

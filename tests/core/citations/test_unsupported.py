@@ -20,7 +20,7 @@ from compression.core.errors import CompactionFailed
 from compression.core.extractive.summariser import Extractive, extract
 from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
-from compression.core.values import Checkpoint, Draft, Passage, Transcript, Turn, Written
+from compression.core.values import Checkpoint, Draft, Passage, SummariserOutput, Transcript, Turn
 from tests.core.conversations import dialogue, real, turn
 from tests.core.test_pipeline import Scripted, run, talk, transcript_of
 from tests.core.test_strategies import Chat
@@ -236,10 +236,10 @@ MADE_UP = "## Summary\nThey spoke of port 5000. Gwendolyn took port 9999.\n\n## 
 class Inventive(Scripted):
     """A model that adds to what it reads what nobody said."""
 
-    async def summarise(self, passage: Passage) -> Written:
+    async def summarise(self, passage: Passage) -> SummariserOutput:
         await super().summarise(passage)
         told = ". ".join(re.findall(r"message \d+ about port \d+", passage.text)[:3]) or "They talked on"
-        return Written(f"## Summary\n{told}. Gwendolyn took port 9999.\n\n## State\n- Done: all")
+        return SummariserOutput(f"## Summary\n{told}. Gwendolyn took port 9999.\n\n## State\n- Done: all")
 
 
 def compacted(text: str, policy: Policy | None = None, **more: object) -> Draft:

@@ -1,6 +1,6 @@
 from compression.core.extractive.mentions import with_mentions
 from compression.core.extractive.notes import MENTIONED, phrase_of
-from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.segmentation import UnitKind
 from compression.core.extractive.summariser import extract
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.text.patterns import CHUNK, kind_of
@@ -49,7 +49,9 @@ def test_what_was_mentioned_once_can_be_chosen_again_value_by_value() -> None:
     [mentioned] = [line for line in first.splitlines() if line.startswith(MENTIONED)]
     values = mentioned.removeprefix(MENTIONED).split(", ")
     assert len(values) > 5
-    folded = [note.phrase.text for note in notes_of_summary(first, count_tokens) if note.phrase.kind is Kind.MENTION]
+    folded = [
+        note.phrase.text for note in notes_of_summary(first, count_tokens) if note.phrase.kind is UnitKind.MENTION
+    ]
     assert folded == values
     again = summary_of(run_of("1:    pool = Pool()"), 400, earlier=first)
     assert all(value in again for value in values)
@@ -99,4 +101,4 @@ def test_an_address_is_one_term() -> None:
 
 
 def test_phrases_of_mentions_cost_what_their_text_does() -> None:
-    assert phrase_of(Kind.MENTION, "src/fields.py", count_tokens).tokens == count_tokens(" src/fields.py") + 1
+    assert phrase_of(UnitKind.MENTION, "src/fields.py", count_tokens).tokens == count_tokens(" src/fields.py") + 1

@@ -4,11 +4,11 @@ import pytest
 
 from compression.core.ledger.own_words import own_sentences
 from compression.core.ledger.topics import topic_of
-from compression.core.ledger.withdrawals import Meant, Rule, rule_meant
+from compression.core.ledger.withdrawals import Rule, WithdrawnRule, rule_meant
 from tests.core.ledger.withdrawal_cases import KEEPING, OTHERS, RULES, WITHDRAWALS
 
 
-def meant(text: str, rules: tuple[str, ...]) -> list[Meant]:
+def meant(text: str, rules: tuple[str, ...]) -> list[WithdrawnRule]:
     known = [Rule(rule, topic_of(rule)) for rule in rules]
     return [found for sentence in own_sentences(text) if (found := rule_meant(sentence, known))]
 
@@ -44,4 +44,4 @@ def test_quoted_words_take_nothing_back(text: str) -> None:
 
 def test_two_rules_that_fit_alike_are_asked_about() -> None:
     rules = ("End every answer with the word STATUS in red.", "Begin every answer with the word STATUS in blue.")
-    assert meant("Forget the word STATUS.", rules) == [Meant(1, False)]
+    assert meant("Forget the word STATUS.", rules) == [WithdrawnRule(1, False)]

@@ -18,7 +18,7 @@ class TooMuch(Exception):
     """A message exceeds a bound; the text follows the server's name in a sentence."""
 
 
-class Allowance:
+class SizeBudget:
     """Counts how much one message may still hold."""
 
     def __init__(self) -> None:

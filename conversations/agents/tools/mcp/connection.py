@@ -25,7 +25,7 @@ from mcp_types import (
     Tool,
 )
 
-from conversations.agents.tools.mcp.connection_state import Fate
+from conversations.agents.tools.mcp.connection_state import ConnectionState
 from conversations.agents.tools.mcp.environment import pairs
 from conversations.agents.tools.mcp.http import http
 from conversations.agents.tools.mcp.results import result_text
@@ -59,7 +59,7 @@ class Connection:
     def __init__(self, server: ToolServer) -> None:
         self._server, self._seconds = server, float(server.timeout_seconds)
         self._secrets = _secrets(server)
-        self._fate = Fate()
+        self._fate = ConnectionState()
         self._closing = asyncio.Event()
         self._calls = 0
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Fate:
+class ConnectionState:
     """A connection's state.
 
     `words` say how the connection ended, to follow the server's name: "ended with status 1"; "" while it can be used.

@@ -28,14 +28,14 @@ class Tool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ToolListing:
     """A server's usable `tools`, as {name, description, parameters}; `refused`: names of the others -> reasons."""
 
     tools: list[dict[str, Any]]
     refused: dict[str, str]
 
 
-def look(tools: Iterable[Tool]) -> Look:
+def look(tools: Iterable[Tool]) -> ToolListing:
     """Sort a server's tools into usable and refused ones; descriptions are cut to MAX_DESCRIPTION_CHARS."""
     kept: dict[str, dict[str, Any]] = {}
     refused: dict[str, str] = {}
@@ -47,7 +47,7 @@ def look(tools: Iterable[Tool]) -> Look:
             refused[name] = f"a server's first {MAX_TOOLS} are kept"
         else:
             kept[name] = {"name": name, "description": _description(tool), "parameters": tool.input_schema}
-    return Look(list(kept.values()), refused)
+    return ToolListing(list(kept.values()), refused)
 
 
 def changed(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> set[str]:

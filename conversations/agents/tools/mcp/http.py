@@ -9,15 +9,15 @@ from contextlib import asynccontextmanager
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from conversations.agents.tools.mcp.bounds import LARGEST, Allowance, TooMuch
-from conversations.agents.tools.mcp.connection_state import Fate
+from conversations.agents.tools.mcp.bounds import LARGEST, SizeBudget, TooMuch
+from conversations.agents.tools.mcp.connection_state import ConnectionState
 from conversations.llm.clients import certificates
 
 SESSION = "mcp-session-id"
 
 
 @asynccontextmanager
-async def http(url: str, headers: dict[str, str], fate: Fate, *, seconds: float) -> AsyncIterator[object]:
+async def http(url: str, headers: dict[str, str], fate: ConnectionState, *, seconds: float) -> AsyncIterator[object]:
     """Open the streams of a server. `headers` are sent with each request to its address, but not after a redirect."""
 
     async def watch(response: httpx2.Response) -> None:
@@ -45,11 +45,11 @@ class _Bounded(httpx2.AsyncByteStream):
     A compressed body is refused: it was not requested, and it can expand to any size.
     """
 
-    def __init__(self, stream: httpx2.AsyncByteStream, fate: Fate, *, is_packed: bool) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, fate: ConnectionState, *, is_packed: bool) -> None:
         self._stream, self._fate, self._is_packed = stream, fate, is_packed
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        allowance = Allowance()
+        allowance = SizeBudget()
         try:
             if self._is_packed:
                 raise TooMuch("sent a packed answer, which was not asked for")

@@ -6,7 +6,7 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from conversations.agents.tools.mcp.definitions import Look, look
+from conversations.agents.tools.mcp.definitions import ToolListing, look
 from conversations.models import ToolServer
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Sessions:
         except module.Forgotten:
             return await self._to(server, module).call(tool, arguments)
 
-    async def look(self, server: ToolServer) -> Look:
+    async def look(self, server: ToolServer) -> ToolListing:
         """Read which tools the server offers now. Raises ToolFailed."""
         module = await _loaded()
         return look(await self._to(server, module).tools())
@@ -64,7 +64,7 @@ class Sessions:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def definitions(server: ToolServer) -> Look:
+async def definitions(server: ToolServer) -> ToolListing:
     """Read the tools that a server offers now, usable and refused ones. Raises ToolFailed."""
     async with Sessions() as sessions:
         return await sessions.look(server)

@@ -20,8 +20,8 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from conversations.agents.tools.mcp.bounds import LARGEST, Allowance, TooMuch
-from conversations.agents.tools.mcp.connection_state import Fate
+from conversations.agents.tools.mcp.bounds import LARGEST, SizeBudget, TooMuch
+from conversations.agents.tools.mcp.connection_state import ConnectionState
 
 GRACE = 1.0
 """Time that a server has to end after its input is closed, and again after SIGTERM."""
@@ -34,7 +34,7 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 
 @asynccontextmanager
-async def stdio(command: str, environment: dict[str, str], fate: Fate) -> AsyncIterator[Streams]:
+async def stdio(command: str, environment: dict[str, str], fate: ConnectionState) -> AsyncIterator[Streams]:
     """Run the program while the block runs; yields the streams of its messages. Raises OSError if it cannot start.
 
     The program has its `environment` and the harmless part of this process's. At the end of the block, the program and
@@ -64,7 +64,7 @@ async def stdio(command: str, environment: dict[str, str], fate: Fate) -> AsyncI
             tasks.cancel_scope.cancel()
 
 
-async def _hear(process: Process, heard: Heard, fate: Fate) -> None:
+async def _hear(process: Process, heard: Heard, fate: ConnectionState) -> None:
     """Pass on the server's messages until its output ends; a server that exceeds a bound is killed."""
     with heard, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         try:
@@ -78,7 +78,7 @@ async def _hear(process: Process, heard: Heard, fate: Fate) -> None:
 async def _messages(process: Process, heard: Heard) -> None:
     noise = 0
     while line := await _line(process):
-        Allowance().take(line)
+        SizeBudget().take(line)
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:

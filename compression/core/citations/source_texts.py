@@ -35,7 +35,7 @@ _COUNTED = re.compile(
 _PLAIN = re.compile(r"[\d.,'’\s]+\Z")
 
 
-class Said:
+class SourceTexts:
     """All that was said in the texts, each with the day that it was said on (None: not known)."""
 
     def __init__(self, texts: Iterable[tuple[str, date | None]]) -> None:

@@ -26,7 +26,7 @@ class _Part:
         return self.first_words - self.since + (now - self.first_words) / self.written
 
 
-class Pace:
+class ProgressEstimate:
     """The progress of a compaction whose parts (requests) are made in steps, several at a time; times are seconds.
 
     `usual` is the time that all parts together took in earlier runs, None if unknown. It is the estimate until the

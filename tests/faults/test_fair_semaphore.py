@@ -8,7 +8,7 @@ import threading
 import pytest
 from asgiref.sync import sync_to_async
 
-from chatsite.fair_places import Full, Places, Requester, requester
+from chatsite.fair_semaphore import FairSemaphore, QueueFull, Requester, requester
 from chatsite.request_threads import PARSED_AT_ONCE, Kind, request_thread
 
 MOST = 8
@@ -18,7 +18,7 @@ def person(name: str, address: str = "") -> Requester:
     return Requester(name, address or f"at {name}")
 
 
-async def holding(places: Places, who: Requester, count: int) -> list[asyncio.Task[None]]:
+async def holding(places: FairSemaphore, who: Requester, count: int) -> list[asyncio.Task[None]]:
     tasks = [asyncio.create_task(places.take(MOST, who)) for _ in range(count)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -26,7 +26,7 @@ async def holding(places: Places, who: Requester, count: int) -> list[asyncio.Ta
 
 
 async def test_one_person_with_many_requests_leaves_places_for_others() -> None:
-    places = Places()
+    places = FairSemaphore()
     greedy = await holding(places, person("greedy"), 50)
     assert sum(task.done() for task in greedy) == 6 == places.taken
     async with asyncio.timeout(0.1):
@@ -37,7 +37,7 @@ async def test_one_person_with_many_requests_leaves_places_for_others() -> None:
 
 
 async def test_a_free_place_goes_to_who_has_fewest_though_others_wait_longer() -> None:
-    places = Places()
+    places = FairSemaphore()
     greedy = await holding(places, person("greedy"), 30)
     second = await holding(places, person("second"), 2)
     late = await holding(places, person("late"), 1)
@@ -51,7 +51,7 @@ async def test_a_free_place_goes_to_who_has_fewest_though_others_wait_longer() -
 
 
 async def test_many_forged_sessions_of_one_address_come_after_another_address() -> None:
-    places = Places()
+    places = FairSemaphore()
     forged = [(await holding(places, person(f"forged {n}", "one"), 1))[0] for n in range(40)]
     other = await holding(places, person("honest", "two"), 1)
     assert sum(task.done() for task in forged) == MOST and not other[0].done()
@@ -63,19 +63,19 @@ async def test_many_forged_sessions_of_one_address_come_after_another_address() 
 
 
 async def test_one_person_cannot_fill_the_queue() -> None:
-    places = Places(waiting=20)
+    places = FairSemaphore(waiting=20)
     greedy = await holding(places, person("greedy"), 60)
     assert sum(task.done() and task.exception() is not None for task in greedy) == 60 - 6 - 15
     other = await holding(places, person("other"), 3)
     await asyncio.sleep(0)
-    assert not (other[2].done() and isinstance(other[2].exception(), Full))
+    assert not (other[2].done() and isinstance(other[2].exception(), QueueFull))
     for task in (*greedy, *other):
         task.cancel()
     await asyncio.gather(*greedy, *other, return_exceptions=True)
 
 
 async def test_every_place_comes_back() -> None:
-    places = Places()
+    places = FairSemaphore()
     for round in range(20):
         tasks = await holding(places, person(f"p{round % 3}"), 20)
         for task in tasks[::2]:

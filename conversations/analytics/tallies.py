@@ -50,7 +50,7 @@ REQUESTED_HERE = NOT_COPIED & (
 """Selects replies that this site requested of a model."""
 
 
-class Wait(NamedTuple):
+class ReplyTime(NamedTuple):
     """The time that one reply took, in milliseconds."""
 
     day: date
@@ -105,7 +105,7 @@ def _summary_total(runs: list[Run]) -> Tally:
     )
 
 
-def waits(days: Days, *, of: int) -> list[Wait]:
+def waits(days: Days, *, of: int) -> list[ReplyTime]:
     """The times of complete replies. Of more than SAMPLE_SIZE replies (`of` is their number) a random share is read.
 
     The random last digits of their ids choose the share, so each call reads the same replies.
@@ -117,7 +117,7 @@ def waits(days: Days, *, of: int) -> list[Wait]:
     rows = Message.objects.filter(NOT_COPIED, **_id_range(days), pk__in=chosen.order_by().values("pk"))
     rows = rows.filter(role=Message.Role.ASSISTANT, status=Message.Status.COMPLETE, duration_ms__isnull=False)
     times = rows.order_by().values_list("id", "model", "duration_ms", "first_token_ms")[: 2 * SAMPLE_SIZE]
-    return [Wait(day_of(id), model, ms or 0, first_ms) for id, model, ms, first_ms in times]
+    return [ReplyTime(day_of(id), model, ms or 0, first_ms) for id, model, ms, first_ms in times]
 
 
 def storage(owner: AbstractBaseUser) -> dict[str, int]:

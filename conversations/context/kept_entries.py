@@ -42,7 +42,7 @@ STANDING = (State.IN_FORCE, State.NOTED)
 COLUMNS = ("id", "kept_for_id", "state", "kind", "text", "said_at", "decided_at", "topic", "value", "forbids")
 
 
-class Kept(NamedTuple):
+class KeptTexts(NamedTuple):
     """The texts of kept entries as requests have them, in the order of their decisions."""
 
     rules: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ def read_entries(column: str | None) -> tuple[LedgerEntry, ...]:
 
 
 @lru_cache(maxsize=256)
-def kept_texts(column: str | None, *, own: tuple[str, ...], window: int) -> Kept:
+def kept_texts(column: str | None, *, own: tuple[str, ...], window: int) -> KeptTexts:
     """The texts of the entries that have room in a window of this many tokens, without the conversation's own rules."""
     entries = read_entries(column)
     room = MAX_KEPT_SHARE * window
@@ -162,7 +162,7 @@ def kept_texts(column: str | None, *, own: tuple[str, ...], window: int) -> Kept
     kept_rules, room = _fitting(dict.fromkeys(rules), room)
     noted = [f"{_date(entry.said_at)}: “{entry.text}”" for entry in entries if entry.state == State.NOTED]
     kept_noted, room = _fitting(dict.fromkeys(noted), room)
-    return Kept(kept_rules, kept_noted, any(entry.kept_for_id for entry in entries))
+    return KeptTexts(kept_rules, kept_noted, any(entry.kept_for_id for entry in entries))
 
 
 def _fitting(texts: Iterable[str], room: float) -> tuple[tuple[str, ...], float]:

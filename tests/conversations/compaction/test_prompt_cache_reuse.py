@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 
 from compression.core.instructions import closing_request
 from compression.core.values import Passage
-from conversations.compaction.within import caches, so_far
+from conversations.compaction.prompt_cache_reuse import caches, so_far
 from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.llm.providers.anthropic_blocks import blocks_of

@@ -16,7 +16,7 @@ from compression.core.values import MESSAGE_OVERHEAD, Draft, Steering, Transcrip
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Forecast:
     """The next request after a compaction by hand, in tokens by our own count.
 
     `system`, `summaries` and `live` (the messages that stay word for word) are its parts, `recall_budget` the most that
@@ -41,7 +41,7 @@ class Outlook:
 
 def after_compaction(
     transcript: Transcript, policy: Policy, *, is_selected: bool, count: TokenCounter
-) -> Outlook | None:
+) -> Forecast | None:
     """The next request after a compaction by hand; None where there is nothing to compact.
 
     `is_selected`: no model writes the summary, so it fills its limit. A model's is taken to have the policy's length.
@@ -55,7 +55,7 @@ def after_compaction(
         return None
     summaries = min(FRAME_TOKENS + cost(draft.older) + newest, draft.room) + MESSAGE_OVERHEAD
     covered = draft.condensed_tokens + total_original_tokens(transcript.checkpoints)
-    return Outlook(
+    return Forecast(
         system=transcript.system_tokens,
         summaries=summaries,
         live=total_tokens(draft.kept + draft.tail),

@@ -1,4 +1,4 @@
-"""Places for requests, shared fairly: one person, or one address, cannot take them all while others wait."""
+"""Semaphore that is shared fairly: one person, or one address, cannot take them all while others wait."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def requester(headers: Iterable[tuple[bytes, bytes]], address: str) -> Requester
     return Requester(digest(named) if named else address, address)
 
 
-class Full(Exception):
+class QueueFull(Exception):
     """All places are taken, and too many requests wait or the wait was too long."""
 
 
-class Places:
+class FairSemaphore:
     """A limited number of places. The next one goes to the person with the fewest, of the address with the fewest.
 
     A person has at most SHARE of the places, and of the queue.
@@ -51,7 +51,7 @@ class Places:
         self.taken = 0
 
     async def take(self, most: int, who: Requester) -> None:
-        """Take one of `most` places. Raises Full if too many wait already, or none is free within MAX_WAIT_SECONDS."""
+        """Take one of `most` places. Raises QueueFull if too many wait, or none is free within MAX_WAIT_SECONDS."""
         with self._lock:
             self._most = most
             if self.taken < most and self._may_have_more(who):
@@ -59,7 +59,7 @@ class Places:
                 return
             own = sum(other.person == who.person for other in self._waiting.values())
             if len(self._waiting) >= self._may_wait or own >= max(1, SHARE * self._may_wait):
-                raise Full
+                raise QueueFull
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[turn] = who
         try:
@@ -70,7 +70,7 @@ class Places:
                 was_given = self._waiting.pop(turn, None) is None
             if was_given:
                 self.leave(who)  # the place was given just too late: pass it on
-            raise (Full if isinstance(error, TimeoutError) else error) from None
+            raise (QueueFull if isinstance(error, TimeoutError) else error) from None
 
     def leave(self, who: Requester) -> None:
         """Give up a place, which goes to the next request. May be called from any thread."""

@@ -31,7 +31,7 @@ class Ticket:
     person: Hashable
 
 
-class Turns:
+class FairQueue:
     """Turns for at most `at_once` jobs at a time, granted first to the person with the fewest running jobs.
 
     One person may have at most `a_person` jobs, running and waiting; at most `waiting` jobs of all may wait, each for

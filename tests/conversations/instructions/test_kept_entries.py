@@ -8,7 +8,7 @@ from conversations import preferences, projects
 from conversations.access import own_conversations
 from conversations.context import prompt
 from conversations.context.head import head_of
-from conversations.context.kept import MAX_KEPT, MAX_KEPT_SHARE, kept_texts
+from conversations.context.kept_entries import MAX_KEPT, MAX_KEPT_SHARE, kept_texts
 from conversations.context.system_prompt import KEPT_NOTED, KEPT_RULES, OWN_NOTED, OWN_RULES, text
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.instructions import conversation_settings as settings

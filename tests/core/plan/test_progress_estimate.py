@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 
 import pytest
 
-from compression.core.merging import Merging, Size, weight
-from compression.core.plan.pace import Pace
+from compression.core.merging import MergeStrategy, Size, weight
+from compression.core.plan.progress_estimate import ProgressEstimate
 
 
 class Clock:
@@ -19,9 +19,9 @@ class Clock:
         return self.now
 
 
-def pace(parts: int = 0, usual: float | None = None, at_once: int = 1) -> tuple[Pace, Clock]:
+def pace(parts: int = 0, usual: float | None = None, at_once: int = 1) -> tuple[ProgressEstimate, Clock]:
     clock = Clock()
-    measured = Pace(usual=usual, clock=clock)
+    measured = ProgressEstimate(usual=usual, clock=clock)
     if parts:
         measured.plan([[1.0] * parts], at_once=at_once)
     return measured, clock
@@ -101,7 +101,7 @@ def test_parts_at_once_share_the_time_that_is_left() -> None:
 
 def test_a_step_waits_for_the_one_before_it_and_a_larger_part_takes_longer() -> None:
     clock = Clock()
-    at = Pace(clock=clock)
+    at = ProgressEstimate(clock=clock)
     at.plan([[1.0, 1.0, 1.0, 1.0], [3.0]], at_once=4)
     for number in range(4):
         at.begin(number)
@@ -132,7 +132,7 @@ def test_after_the_first_part_the_remaining_time_is_right_within_a_third(spans: 
         items = [Size(100 if sizes == "equal" else luck.choice((60, 900, 3_000))) for _ in range(1_400)]
         while sum(item.tokens for item in items) > 140_000:
             items.pop()
-        merging = Merging(8_192 - 1_200, 1_024)
+        merging = MergeStrategy(8_192 - 1_200, 1_024)
         found = merging.divided(items)
         assert found is not None
         tokens, parts = found
@@ -146,7 +146,7 @@ def test_after_the_first_part_the_remaining_time_is_right_within_a_third(spans: 
 def simulated(steps: Sequence[Sequence[float]], took: Sequence[float], at_once: int) -> Iterator[tuple[float, float]]:
     """(remaining time as it is told, as it is) at the end of each part, where a free place takes the next part."""
     clock = Clock()
-    at, first, moments = Pace(clock=clock), 0, []
+    at, first, moments = ProgressEstimate(clock=clock), 0, []
     at.plan(steps, at_once=at_once)
     for step in steps:
         waiting, busy = list(range(first, first + len(step))), []

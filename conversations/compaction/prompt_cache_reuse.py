@@ -22,7 +22,7 @@ LATE_MESSAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class SoFar:
+class AnsweredPrefix:
     """A conversation's request up to its last answered message: what its next request begins with.
 
     `ids` are those of its messages, `tokens` its size by our own count.
@@ -42,13 +42,13 @@ class SoFar:
         return room >= 0 and self.ids.issuperset(turn.id for turn in passage.turns)
 
 
-def so_far(loaded: Loaded) -> SoFar | None:
+def so_far(loaded: Loaded) -> AnsweredPrefix | None:
     """The conversation as its requests begin; None where these leave out tools' results, which a summary is to have."""
     answered = replace(loaded, live=loaded.live[: len(loaded.live) - loaded.waiting], recalled=None)
     if loaded.head.elided or not answered.live:
         return None
     tokens = prompt.system_tokens(loaded.head) + loaded.head.compressed_tokens + total_tokens(answered.turns)
-    return SoFar(prompt.assemble(answered), frozenset(turn.id for turn in answered.turns), tokens)
+    return AnsweredPrefix(prompt.assemble(answered), frozenset(turn.id for turn in answered.turns), tokens)
 
 
 def caches(profile: ModelProfile, conversation_id: UUID) -> bool:

@@ -16,7 +16,7 @@ class Slot:
     shared: bool = False
 
 
-class AtOnce:
+class ConcurrencyLimiter:
     """Limiter of requests at a time. A refusal halves the limit for the rest of the run, and all wait with it."""
 
     def __init__(self, limit: int, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:

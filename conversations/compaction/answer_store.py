@@ -14,7 +14,7 @@ from compression.models import KeptSummary
 logger = logging.getLogger(__name__)
 
 
-class Answers(Protocol):
+class AnswerStore(Protocol):
     """A store of accepted answers, by a key made of the model and the request."""
 
     async def get(self, key: str) -> str | None: ...
@@ -24,7 +24,7 @@ class Answers(Protocol):
     async def forget(self, keys: Collection[str]) -> None: ...
 
 
-class NoAnswers:
+class NoAnswerStore:
     """A store that keeps nothing, so that every request is made."""
 
     async def get(self, key: str) -> str | None:
@@ -37,7 +37,7 @@ class NoAnswers:
         pass
 
 
-class KeptAnswers:
+class StoredAnswers:
     """Keeps one person's answers as database rows; no other person is ever given them.
 
     An answer is deleted together with the conversation that it was first made for.
