@@ -72,7 +72,7 @@ torture: needs
 	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
 	@$(PYTHON) -m pytest -q -n 2 -m long
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_schema.py
-	@KILLS_EVERY=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/ops/test_releases.py
+	@KILLS_EVERY=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/ops/test_releases.py tests/faults/test_killed_saves.py
 	@FAULTY_TURNS=500 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/turns/test_mixed_faults.py
 	@FUZZ_CASES=2000 $(PYTHON) -m pytest -q -n 2 --timeout=0 tests/fuzzing
 	@$(PYTHON) -m tests.torture.attacks

@@ -11,6 +11,8 @@ for name in list(os.environ):
 
 from chatsite.settings import *  # noqa: E402, F403
 
+WHITENOISE_AUTOREFRESH = True
+"""Each test client has middleware of its own, which would list all static files."""
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":  # noqa: F405

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal
 from uuid import UUID
 
@@ -92,7 +93,9 @@ def _place(step: AgentStep) -> int | None:
     return place
 
 
+@cache
 def _legible() -> tuple[str | Prefetch[str], ...]:
+    """The lookups of `with_visible_parts`: made once, as that takes as long as reading a message's parts."""
     return (Prefetch("tool_calls", visible_calls()), *PARTS[1:])
 
 
