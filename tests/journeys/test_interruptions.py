@@ -107,3 +107,20 @@ def test_a_message_outlives_a_lost_network_and_a_lost_session(alice: Person, llm
     alice.box.press("Enter")
     alice.is_answered("Second.")
     messages(alice.page, 4)
+
+
+def test_a_page_that_lost_its_socket_asks_for_what_compact_frees(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    alice.page.route_web_socket("**/ws/**", lambda socket: socket.close(code=1012))
+    alice.page.reload()
+    expect(alice.page.locator("#frees")).to_contain_text("frees about")
+    alice.page.evaluate("() => { document.querySelector('#frees').textContent = '' }")
+    with alice.page.expect_request("**/meter", timeout=40_000):
+        llm.enqueue("Written for another tab.")
+        other.locator("[name=content]").fill("Anything new?")
+        other.locator("#send").click()
+        expect(other.locator("#thread")).to_contain_text("Written for another tab.")
+    expect(alice.page.locator("#thread")).to_contain_text("Written for another tab.")
+    expect(alice.page.locator("#frees")).to_contain_text("frees about")
