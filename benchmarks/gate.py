@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from benchmarks import systems
 from benchmarks.conversations import Conversation
 from compression.core.context import FRAME_TOKENS
-from compression.core.facts.counted import GATE_FACTS
+from compression.core.facts.fact_counts import GATE_FACTS
 from compression.core.facts.find import CRITICAL, find_facts, is_critical, kept_facts
-from compression.core.facts.kept import with_facts
+from compression.core.facts.restored_facts import with_facts
 from compression.core.plan.retention import REPAIR_SHARE, repaired
 from compression.core.text.statements import Statement, statements_of
 from compression.core.tokens import count_tokens

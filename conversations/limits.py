@@ -18,7 +18,7 @@ from compression.models import Compaction
 from conversations.errors import TooMany
 from conversations.models import Message, User
 from conversations.runtime import database
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 MINUTE, HOUR = 60, 3_600
 MAILS_AN_HOUR = 5

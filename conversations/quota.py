@@ -15,7 +15,7 @@ from django.db.models.functions import Length
 
 from conversations.errors import Refused
 from conversations.models import Attachment, Message, ToolCall
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 MB = 1_000_000
 LARGE = 50_000

@@ -11,7 +11,7 @@ from conversations.memory import message_index
 from conversations.ops import maintenance
 from conversations.requests import shadow
 from conversations.runtime import log_context
-from conversations.turns import queued, recovery, titles, turn, whole_files
+from conversations.turns import message_queue, recovery, titles, turn, whole_files
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
@@ -21,7 +21,7 @@ async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
 
 async def send_queued(conversation_id: str) -> None:
     with log_context.bound(conversation_id=conversation_id):
-        await sync_to_async(queued.send_next)(UUID(conversation_id))
+        await sync_to_async(message_queue.send_next)(UUID(conversation_id))
 
 
 async def compact(compaction_id: str) -> None:
@@ -52,7 +52,7 @@ async def check_window(profile_id: str, tokens: str) -> None:
 
 async def sweep() -> None:
     await sync_to_async(recovery.sweep)()
-    await sync_to_async(queued.go_on_everywhere)()
+    await sync_to_async(message_queue.go_on_everywhere)()
     await sync_to_async(message_index.keep_up)()
 
 

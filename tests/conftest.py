@@ -94,7 +94,7 @@ async def server_loop(transactional_db: None) -> AsyncIterator[None]:
     from django.db import connections
 
     from conversations.runtime import queue
-    from conversations.turns.running import running_replies
+    from conversations.turns.running_replies import in_progress
 
     work = queue.attach(asyncio.get_running_loop())
     assert work is not None
@@ -102,8 +102,8 @@ async def server_loop(transactional_db: None) -> AsyncIterator[None]:
     await work.stop()
     queue.attach(None)
     await sync_to_async(connections.close_all)()
-    left = list(running_replies.values())
-    running_replies.clear()  # one that is left would keep all later tests of this process waiting
+    left = list(in_progress.values())
+    in_progress.clear()  # one that is left would keep all later tests of this process waiting
     assert left == [], "every reply is forgotten once its task has ended"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
-from compression.core.facts.counted import counted
+from compression.core.facts.fact_counts import counted
 from compression.core.plan.aging import MAX_REREAD_TOKENS, total_original_tokens
 from compression.core.plan.policy import Policy
 from compression.core.plan.retention import repaired

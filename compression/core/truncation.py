@@ -8,7 +8,7 @@ import re
 from compression.core.extractive.rendering import NOTHING, render_summary
 from compression.core.extractive.summariser import extract
 from compression.core.facts.find import find_facts
-from compression.core.facts.kept import repair
+from compression.core.facts.restored_facts import repair
 from compression.core.sections import SUMMARY
 from compression.core.text.statements import statements_in_summary, statements_of
 from compression.core.tokens import count_tokens

@@ -20,7 +20,7 @@ from conversations.llm.tools import ToolFailed
 from conversations.messages import tool_calls
 from conversations.messages.answer import Answer
 from conversations.models import AgentRun, AgentStep, Message
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 from conversations.runtime.retry import retry_on_database_error
 
 Kind, Status = AgentStep.Kind, AgentRun.Status
@@ -98,7 +98,7 @@ def _told(run: AgentRun) -> str:
         )
     if step.kind != Kind.RESULT:
         return ""
-    why = endings.cut_off_note(step.message)
+    why = end_reasons.cut_off_note(step.message)
     return (text or "It answered nothing.") + (f"\n[The executor's answer is not whole: {why}.]" if why else "")
 
 

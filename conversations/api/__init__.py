@@ -32,8 +32,8 @@ from conversations.api import (
     usage,
     versions,
 )
-from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
+from conversations.api.description import ABOUT, TAGS
 from conversations.api.events import views
 from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser

@@ -27,10 +27,10 @@ from compression.models import Compaction
 from conversations import limits, spending
 from conversations.compaction import ahead_of_time, emergency, lease
 from conversations.compaction.commit import commit
+from conversations.compaction.compaction_figures import count_spending, figures_of, record_spending
 from conversations.compaction.fallback import fallback_chain, first_good_draft
 from conversations.compaction.lease import BY_HAND, claim, finish, renewed, start
 from conversations.compaction.model_summariser import ModelSummariser
-from conversations.compaction.outcome import count_spending, figures_of, record_spending
 from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.prompt_cache_reuse import so_far

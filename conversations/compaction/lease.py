@@ -24,7 +24,7 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import expiry
 from compression.models import Compaction, next_moment
-from conversations.compaction import undone
+from conversations.compaction import after_undo
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
 from conversations.models import Conversation
@@ -69,7 +69,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
     id = id or uuid7()
     if trigger in BY_HAND:
         preempt(conversation_id)
-        undone.resume(conversation_id)
+        after_undo.resume(conversation_id)
     row = _inserted(id, conversation_id, trigger, steering)
     if row is None and active(conversation_id) is None:
         # The row that was in the way has ended meanwhile, or was abandoned and is failed now.

@@ -20,7 +20,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering, Usage
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations.compaction import ahead_of_time, compaction, emergency, lease, undone
+from conversations.compaction import after_undo, ahead_of_time, compaction, emergency, lease
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.errors import Conflict, TooLarge
@@ -90,7 +90,7 @@ def _as_left(loaded: Loaded, *, overflowed: bool) -> Loaded:
     if usage is None:
         raise NotConfigured(NO_MODEL, code=ErrorCode.NO_MODEL)
     if overflowed or usage.over_budget:
-        raise TooLarge(f"{too_large(usage)} {undone.TOO_LONG}", undone=True, **too_large_detail(usage))
+        raise TooLarge(f"{too_large(usage)} {after_undo.TOO_LONG}", undone=True, **too_large_detail(usage))
     return loaded
 
 

@@ -15,11 +15,11 @@ from conversations.context.transcript import HISTORY
 from conversations.exchange.agent_runs import run_entry, runs_of
 from conversations.exchange.attachments import bytes_to_tell, files_json, pastes_json
 from conversations.exchange.compression_state import checkpoints_json
+from conversations.exchange.export_signatures import seal_of
 from conversations.exchange.formats.chatsite import FORMAT, VERSION
 from conversations.exchange.goals import goal_of
 from conversations.exchange.ledger import entries_json
 from conversations.exchange.reply_figures import figures_json
-from conversations.exchange.seals import seal_of
 from conversations.exchange.tool_calls import call_json
 from conversations.instructions import goals
 from conversations.memory.citations import citations_json

@@ -10,7 +10,7 @@ from conversations.context.transcript import images_of
 from conversations.exchange.agent_runs import runs_of
 from conversations.exchange.exports import history_of, in_effect
 from conversations.models import AgentStep, Conversation, Message, ToolCall
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 
 Steps = dict[int, list[AgentStep]]
 """For each call of the planner: its message, and the executor's work until the planner's next one."""
@@ -48,7 +48,7 @@ def _message_lines(message: Message, steps: Steps) -> Iterator[str]:
         yield message.content
     for image in images_of(message.images):
         yield f"\n{_one_line(image.caption)}"
-    if why := endings.cut_off_note(message):
+    if why := end_reasons.cut_off_note(message):
         yield f"\n*{why[:1].upper()}{why[1:]}.*"
     for call in message.tool_calls.all():
         yield from _call_lines(call, steps.get(call.pk, ()))

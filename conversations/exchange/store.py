@@ -16,10 +16,10 @@ from conversations.context.provenance import IMPORTED
 from conversations.context.transcript import HISTORY, message_tokens, tool_tokens
 from conversations.exchange.agent_runs import store_runs
 from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedRun, ImportedSource
+from conversations.exchange.export_signatures import is_sealed
 from conversations.exchange.fields import within
 from conversations.exchange.ledger import store_entries
 from conversations.exchange.restore_state import RestoredState, put_in_force, restored
-from conversations.exchange.seals import is_sealed
 from conversations.instructions import goals
 from conversations.llm.profiles import chat_profiles, named
 from conversations.messages import images

@@ -20,7 +20,7 @@ from conversations.gateway.history import History
 from conversations.gateway.messages import Raw, text_of
 from conversations.gateway.summaries import StoredSummary, covering, current
 from conversations.models import Conversation, Message
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 """The conversation that was found for a person and a digest, remembered by this process."""

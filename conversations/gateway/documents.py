@@ -17,11 +17,11 @@ from django.conf import settings
 
 from conversations.errors import Invalid
 from conversations.gateway.addresses import is_home
-from conversations.gateway.mending import file_note
+from conversations.gateway.history_repair import file_note
 from conversations.gateway.messages import Raw
 from conversations.messages.documents import kind_of, read_document
 from conversations.models import ModelProfile
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 PASS = "pass"
 """The value of GATEWAY_DOCUMENTS with which every provider is sent the files themselves."""

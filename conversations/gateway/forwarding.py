@@ -17,7 +17,7 @@ from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.compacted import with_summary
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call, record_later
-from conversations.gateway.characters import whole_answer, with_whole_characters
+from conversations.gateway.character_repair import whole_answer, with_whole_characters
 from conversations.gateway.checkpoints import State
 from conversations.gateway.options import LIMITS
 from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, CallerRequest, Events, Json, Protocol, streamed

@@ -16,7 +16,7 @@ from compression.history import BEGINNING
 from conversations.context.transcript import as_sent, truncated
 from conversations.errors import Invalid
 from conversations.gateway.boilerplate import places_in, without_facts
-from conversations.gateway.mending import storable
+from conversations.gateway.history_repair import storable
 from conversations.gateway.messages import (
     ROLES,
     Raw,
@@ -29,7 +29,7 @@ from conversations.gateway.messages import (
     text_of,
 )
 from conversations.llm.thinking.thoughts import DETAILS, TEXT_FIELDS
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 THOUGHTS = (*TEXT_FIELDS, DETAILS)
 """The fields of a message with the thoughts that go back to their model."""

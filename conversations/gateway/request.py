@@ -20,7 +20,7 @@ from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
 from conversations.gateway.documents import with_texts
 from conversations.gateway.history import History, parse_history
-from conversations.gateway.mending import mended, mended_tools, without_surrogates
+from conversations.gateway.history_repair import mended, mended_tools, without_surrogates
 from conversations.gateway.options import LIMITS, left_out, passed
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.llm.profiles import chat_profiles, default_profile

@@ -21,11 +21,12 @@ from conversations.errors import NotFound, Refused
 from conversations.gateway import pass_through
 from conversations.gateway.anthropic.models import described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
+from conversations.gateway.call_admission import begun, let_thread_go, parsed, signed_in, spoken_in, stored_for
 from conversations.gateway.call_log import GONE, Call, record_later
 from conversations.gateway.checkpoints import State
 from conversations.gateway.cors import preflight, with_origin
-from conversations.gateway.entrance import begun, let_thread_go, parsed, signed_in, spoken_in, stored_for
 from conversations.gateway.fallback import other_request, with_retries
+from conversations.gateway.fit_history import with_room
 from conversations.gateway.forwarding import EVENT_STREAM, forwarded
 from conversations.gateway.openai_responses import models as codex_models
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
@@ -34,8 +35,7 @@ from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, CallerRequest, Protocol
 from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
-from conversations.gateway.room import with_room
-from conversations.gateway.waiting import kept_alive
+from conversations.gateway.slow_answers import kept_alive
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
 from conversations.models import ModelProfile

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from compression.core.ledger import withdrawals
 from compression.core.ledger.find import entry_of, find_entries
-from compression.core.ledger.oneself import facts_about_oneself
 from compression.core.ledger.own_words import Sentence
+from compression.core.ledger.personal_facts import facts_about_oneself
 from compression.core.ledger.values import DetectedEntry
 from compression.core.tokens import count_tokens
 from compression.core.values import Window

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from uuid import UUID
 
-from compression.core.facts.counted import FactsKept, facts_in, kept_now, request_text
+from compression.core.facts.fact_counts import FactsKept, facts_in, kept_now, request_text
 from compression.core.plan.aging import MAX_REREAD_TOKENS
 from compression.core.values import CountedFact
 from compression.models import Checkpoint, Compaction

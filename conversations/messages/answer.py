@@ -16,7 +16,7 @@ from conversations.messages import tool_calls
 from conversations.messages.thoughts import Thoughts
 from conversations.requests import request_log
 from conversations.requests.request_log import SentRequest
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Answer:
         """
         return {
             "content": self.text,
-            "finish_reason": endings.kept_reason(self.finish_reason),
+            "finish_reason": end_reasons.kept_reason(self.finish_reason),
             "first_token_ms": self.first_token_ms,
             "provider_words": self.provider_words,
             **self.thoughts.columns(reported=self.spent.thought if self.spent else 0),

@@ -17,7 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from conversations.api import api, shaped
-from conversations.api.about import ABOUT, TAGS
+from conversations.api.description import ABOUT, TAGS
 from conversations.api.openapi import JSON, operations
 from conversations.page.markup.highlighting import coloured_if_it_can_be
 from conversations.page.markup.markdown import clean, parser

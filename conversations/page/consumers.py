@@ -24,7 +24,7 @@ from conversations.runtime import metrics
 from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.events import hub
 from conversations.runtime.subscription import RESYNC, Event, Listener
-from conversations.turns import running
+from conversations.turns import running_replies
 
 # Close codes from the range for applications: the server below accepts no others.
 SIGNED_OUT, DENIED, UNSUPPORTED, POLICY, BROKEN = 4401, 4403, 4003, 4008, 4011
@@ -137,7 +137,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if self.plain == id:
             return fragments.delta(event)
         if self.reply_markdown.id != id or self.reply_markdown.read != at:
-            known = running.heard(self.conversation_id, id)[:at]
+            known = running_replies.heard(self.conversation_id, id)[:at]
             if len(known) < at:  # this process did not see the reply's beginning
                 self.plain = id
                 return fragments.delta(event)

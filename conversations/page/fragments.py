@@ -24,7 +24,7 @@ from conversations.page import meter as meters
 from conversations.page.markup.streaming import StreamedMarkdown
 from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
-from conversations.turns import queued
+from conversations.turns import message_queue
 
 METERS = ("chat/_meter", "thread/_notice", "chat/_pills", "chat/_switch_label", "composer/_cannot_call")
 FIRST_STAGE = "identify"
@@ -131,7 +131,7 @@ def queue(conversation: Conversation, *, taken: str = "") -> SafeString:
     """The messages that wait to be sent; `taken` is the text of one that was taken out, to be edited in the box."""
     rows = list(QueuedMessage.objects.filter(conversation=conversation))
     context = {"conversation": conversation, "queued": rows, "taken": taken}
-    is_held = bool(rows) and not queued.is_writing(conversation.pk)
+    is_held = bool(rows) and not message_queue.is_writing(conversation.pk)
     return render_to_string("conversations/composer/_queue.html", context | {"is_held": is_held})
 
 

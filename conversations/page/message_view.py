@@ -15,8 +15,8 @@ from conversations.messages.history import State, run_at, state_of
 from conversations.models import Conversation, Message, ToolCall
 from conversations.page.ledger_view import EntryView, entries_below
 from conversations.page.markup import streaming
-from conversations.runtime import endings
-from conversations.turns import running
+from conversations.runtime import end_reasons
+from conversations.turns import running_replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,18 @@ class MessageView:
     @property
     def why_ended(self) -> str:
         """The provider's reason for ending the reply before it was complete, in words; "" if there is none."""
-        return "" if self.goes_on else endings.cut_off_note(self.message)
+        return "" if self.goes_on else end_reasons.cut_off_note(self.message)
 
     @property
-    def failure(self) -> endings.Failure | None:
+    def failure(self) -> end_reasons.Failure | None:
         """The failure of a reply that failed or was interrupted."""
         is_interrupted = self.message.status == Message.Status.INTERRUPTED
-        error = self.message.error or (endings.NO_REASON if is_interrupted else "")
-        return endings.failure(error) if error else None
+        error = self.message.error or (end_reasons.NO_REASON if is_interrupted else "")
+        return end_reasons.failure(error) if error else None
 
     @property
     def can_continue(self) -> bool:
-        return self.state in ("live", "protected") and endings.can_continue(self.message)
+        return self.state in ("live", "protected") and end_reasons.can_continue(self.message)
 
     @property
     def asks_for_the_rest(self) -> bool:
@@ -93,14 +93,14 @@ def view_of(
     conversation: Conversation, message: Message, *, waits: str = "", entries: Sequence[EntryView] | None = None
 ) -> MessageView:
     """The message; its `entries` are looked up where they are not given."""
-    text = running.text_so_far(message) if message.is_streaming else message.content
+    text = running_replies.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
     elided = _elided(conversation, message) if state in ("live", "protected") else ""
     if not message.is_streaming:
         if entries is None:
             entries = entries_below(conversation.pk, [message])[message.pk]
         return MessageView(message, state, text, elided, waits, entries=tuple(entries))
-    thoughts, seconds = running.thoughts_so_far(message)
+    thoughts, seconds = running_replies.thoughts_so_far(message)
     return MessageView(message, state, text, elided, waits, thoughts, seconds)
 
 

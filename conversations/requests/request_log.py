@@ -33,7 +33,7 @@ from conversations.llm.tools import as_functions
 from conversations.memory import recall
 from conversations.models import Errand, ModelProfile, Wording
 from conversations.requests.usage import usage_of
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 VERSION = 1
 TOKENS = ("system", "summary", "recalled", "protected", "live")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 from conversations.runtime.event_types import ENDS, GROWING, EventType, Signal
 from conversations.runtime.subscription import RESYNC, Event, Listener
 

@@ -24,7 +24,7 @@ from conversations.models import (
     ProjectMember,
     ToolCall,
 )
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def entry_json(entry: LedgerEntry) -> dict[str, Any]:
 def message_json(message: Message, window: Window, *, is_bare: bool = False) -> dict[str, Any]:
     """A message as JSON. `is_bare`: it is known to have no attachments or pastes, so none are queried."""
     may_have = message.role == Message.Role.USER and not is_bare
-    error, advice = endings.failure(message.error)
+    error, advice = end_reasons.failure(message.error)
     return {
         "id": str(message.id),
         "role": message.role,
@@ -178,7 +178,7 @@ def run_json(run: AgentRun) -> dict[str, Any]:
         "task": run.task,
         "status": run.status,
         "turns": run.turns,
-        "error": endings.failure(run.error).fact or None,
+        "error": end_reasons.failure(run.error).fact or None,
         "created_at": run.created_at.isoformat(),
         "finished_at": run.finished_at and run.finished_at.isoformat(),
     }
@@ -266,7 +266,7 @@ def completed_json(compaction: Compaction) -> dict[str, Any]:
         "status": compaction.status,
         "before": compaction.before,
         "after": compaction.after,
-        "error": endings.failure(compaction.error).fact or None,
+        "error": end_reasons.failure(compaction.error).fact or None,
     }
 
 
@@ -307,7 +307,7 @@ def compaction_json(
         "cost_usd": str(compaction.cost_usd) if compaction.cost_usd is not None else None,
         "summary_preview": compaction.summary_preview,
         "steps": compaction.steps,
-        "error": endings.failure(compaction.error).fact or None,
+        "error": end_reasons.failure(compaction.error).fact or None,
         "created_at": compaction.created_at.isoformat(),
         "finished_at": compaction.finished_at and compaction.finished_at.isoformat(),
     }

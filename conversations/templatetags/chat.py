@@ -19,7 +19,7 @@ from compression.models import Compaction
 from conversations.compaction import progress
 from conversations.models import Message
 from conversations.page.markup import markdown
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 from conversations.runtime.amounts import amount, localized
 from conversations.validation import visible
 
@@ -100,7 +100,7 @@ def exported(text: str) -> SafeString:
 @register.filter
 def cut_off(message: Message) -> str:
     """The reason why a reply ended before it was whole; "" for a whole one."""
-    return endings.cut_off_note(message)
+    return end_reasons.cut_off_note(message)
 
 
 @register.filter
@@ -187,7 +187,7 @@ def outcome(compaction: Compaction) -> str:
 @register.filter
 def fact(error: str) -> str:
     """The fact of a failure alone, for places without a button to retry."""
-    return endings.failure(error).fact
+    return end_reasons.failure(error).fact
 
 
 @register.filter

@@ -19,7 +19,7 @@ from conversations.errors import Conflict
 from conversations.messages import replies
 from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
@@ -54,7 +54,7 @@ def _require_unfinished(conversation: Conversation, reply: Message) -> None:
         raise Conflict(_("Only the last message can be continued."), code="not_last")
     if reply.is_streaming:
         raise Conflict(_("The reply is still being written: stop it, or wait for it."), code="reply_running")
-    if not endings.can_continue(reply):
+    if not end_reasons.can_continue(reply):
         raise Conflict(
             _("This is no reply that ended before it was whole: there is nothing to continue."), code="whole"
         )

@@ -12,12 +12,12 @@ from conversations.models import Conversation, Message
 from conversations.runtime import relay
 from conversations.runtime.event_types import Signal
 from conversations.turns.recovery import Status, give_up, is_over
-from conversations.turns.running import running_replies, stop_here
+from conversations.turns.running_replies import in_progress, stop_here
 
 
 def stop(conversation: Conversation) -> bool:
     """End the running reply and any compaction it waits for, and keep its text; False if no reply is running."""
-    running = running_replies.get(conversation.pk)
+    running = in_progress.get(conversation.pk)
     # First of all: a reply must not begin when the compaction that it waits for is cancelled.
     if running is not None:
         running.stopping = True

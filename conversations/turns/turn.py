@@ -38,9 +38,9 @@ from conversations.runtime.events import hub, publish
 from conversations.runtime.lease import LeaseLost
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import retry_on_database_error
-from conversations.turns import queued, titles
+from conversations.turns import message_queue, titles
 from conversations.turns.begin import begin
-from conversations.turns.running import Running, forget, leave, running_replies
+from conversations.turns.running_replies import Running, forget, in_progress, leave
 
 __all__ = ["begin", "retry", "run"]
 
@@ -125,7 +125,7 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     running = Running(conversation_id, Answer(reply_id), token or uuid7(), task)
     take = reply_lease.check if token else reply_lease.claim
     # Before the look into the database: a Stop until then is read there, and a later one finds this reply here.
-    other = running_replies.setdefault(conversation_id, running)
+    other = in_progress.setdefault(conversation_id, running)
     if other is not running and other.reply_id == reply_id:
         return None
     try:
@@ -139,7 +139,7 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     if held is LeaseState.LOST:
         leave(running)
         return None
-    running_replies[conversation_id] = running
+    in_progress[conversation_id] = running
     if held is LeaseState.STOPPING:
         # The Stop that is noted may cancel this task too: the reply is ended all the same.
         await _to_its_end(asyncio.ensure_future(_end(running, Status.STOPPED, "")))
@@ -219,7 +219,7 @@ async def _end(running: Running, status: str, error: str, code: str = "") -> Run
         return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
     if reply.status == Status.COMPLETE:
         await _look_ahead(running, reply)
-    await sync_to_async(queued.go_on)(reply.conversation_id)
+    await sync_to_async(message_queue.go_on)(reply.conversation_id)
     return None
 
 
@@ -259,7 +259,7 @@ def _next(running: Running, reply: Message) -> Running:
     """Register the turn's next reply as the conversation's running reply."""
     number = running.number + 1
     following = Running(reply.conversation_id, Answer(reply.pk), running.token, running.task, number=number)
-    running_replies[reply.conversation_id] = following
+    in_progress[reply.conversation_id] = following
     return following
 
 

@@ -14,7 +14,7 @@ from conversations.agents.reply_scope import MAX_REPLY_REQUESTS
 from conversations.context.tools import MAX_TASK_CHARS, MAX_TASK_TURNS
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import branches, conversations, forks, running, versions
+from conversations.turns import branches, conversations, forks, running_replies, versions
 from tests.agents.conftest import ToolChat
 from tests.conversations.requests.test_copies import seen
 from tests.llm_server import Request
@@ -284,7 +284,7 @@ async def test_a_conversation_that_is_deleted_in_the_middle_of_a_run_leaves_noth
     await agent.send("What is 4 and 5?")
     await asyncio.to_thread(agent.llm.wait_for, lambda llm: len(llm.chats) == 2)
     await sync_to_async(Conversation.objects.filter(pk=agent.conversation.pk).delete)()
-    while running.running_replies:
+    while running_replies.in_progress:
         await asyncio.sleep(0.01)
     for rows in (Conversation, Message, AgentRun, AgentStep):
         assert not await rows.objects.aexists()
@@ -319,7 +319,7 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_is_no_fault(
     begun = await agent.send("Say something nobody has said.")
     await agent.written(begun.reply, "word")
     await sync_to_async(conversations.delete)(agent.conversation)
-    while running.running_replies:
+    while running_replies.in_progress:
         await asyncio.sleep(0.01)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 

@@ -18,7 +18,7 @@ from compression.models import Compaction
 from conversations.agents import dispatch
 from conversations.models import AgentRun, Message, ToolCall, ToolServer
 from conversations.runtime import queue
-from conversations.turns import recovery, running
+from conversations.turns import recovery, running_replies
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
 from tests.agents.test_mcp import BAD
@@ -32,7 +32,7 @@ LONG_AGO = timedelta(minutes=2)
 
 async def taken_over(agent: ToolChat) -> None:
     """The worker is not heard of any more, and another one sweeps; it is in this process, which thinks it is gone."""
-    running.running_replies.clear()
+    running_replies.in_progress.clear()
     await sync_to_async(run_out)()
     await sync_to_async(recovery.sweep)()
 
@@ -197,7 +197,7 @@ async def test_stop_at_any_moment_leaves_nothing_open(agent: ToolChat) -> None:
         await asyncio.sleep(moments.uniform(0, 0.2))
         await agent.stop()
         await agent.turn_ended(begun)
-        while running.running_replies:
+        while running_replies.in_progress:
             await asyncio.sleep(0.01)
         assert not await ToolCall.objects.filter(status__in=ToolCall.UNFINISHED).aexists()
         assert not await AgentRun.objects.filter(status="running").aexists()

@@ -15,7 +15,7 @@ from conversations.llm.tools import ToolRequest
 from conversations.messages import replies, reply_lease
 from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
-from conversations.turns import running, stop
+from conversations.turns import running_replies, stop
 from tests.agents.conftest import ToolChat
 from tests.statements import once_before, through
 
@@ -26,7 +26,7 @@ def is_between_two_requests(chat: ToolChat) -> Callable[[str], bool]:
     """Whether a statement comes when the first reply has ended, and the next one's request is not made yet."""
 
     def is_it(_: str) -> bool:
-        now = running.running_replies.get(chat.conversation.pk)
+        now = running_replies.in_progress.get(chat.conversation.pk)
         return now is not None and now.number == 2
 
     return is_it

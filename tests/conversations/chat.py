@@ -16,7 +16,7 @@ from conversations.compaction import compaction
 from conversations.context import transcript
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
-from conversations.turns import running, turn
+from conversations.turns import running_replies, turn
 from conversations.turns.begin import BegunTurn
 from tests.llm_server import LlmServer, assert_every_message_represented
 
@@ -61,7 +61,7 @@ class Chat:
     async def written(self, reply: Message, words: str) -> None:
         """Wait until a reply in the making has these words."""
         async with asyncio.timeout(20):
-            while words not in running.text_so_far(reply):
+            while words not in running_replies.text_so_far(reply):
                 await asyncio.sleep(0.01)
 
     async def idle(self) -> None:
@@ -70,7 +70,7 @@ class Chat:
         assert server is not None
         async with asyncio.timeout(20):
             await asyncio.sleep(0)  # what other threads have enqueued is among the tasks then
-            while server.running or running.running_replies:
+            while server.running or running_replies.in_progress:
                 await asyncio.sleep(0.01)
 
     async def refresh(self) -> None:

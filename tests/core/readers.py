@@ -11,12 +11,12 @@ from compression.core import goal
 from compression.core.citations import check, claims
 from compression.core.extractive import segmentation, summary_notes, trimming
 from compression.core.extractive.summariser import extract
-from compression.core.facts import file_acts, file_lines, substance
+from compression.core.facts import file_acts, file_lines, summary_quality
 from compression.core.facts.find import find_facts
 from compression.core.ledger import own_words, rules, topics, withdrawals
 from compression.core.ledger.find import find_entries
 from compression.core.recall import recall
-from compression.core.stages import answered
+from compression.core.stages import answered_requests
 from compression.core.text import day_terms, index_terms, listings, sentences, statements, summary_text, terms
 from compression.core.text import relative_dates as dates
 from compression.core.text.summary_text import clean
@@ -92,10 +92,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "with_files": lambda text: file_lines.with_files(
         f"## Files\n- {text}", {text: "edited"}, budget=9, count=count_tokens
     ),
-    "answered": lambda text: answered.without_answered(
+    "answered": lambda text: answered_requests.without_answered(
         f"## State\nPending: {text}", [_turn(text), _turn_of_model("Done.")]
     ),
-    "answered_heading": lambda text: answered.without_answered(
+    "answered_heading": lambda text: answered_requests.without_answered(
         f"##{text.removeprefix(BEGINNING)}{'x' * 100}",
         [_turn("Restart the database of node-7."), _turn_of_model("Done.")],
     ),
@@ -109,6 +109,6 @@ def _substance(text: str) -> None:
     from compression.core.errors import CompactionFailed
 
     try:
-        substance.require_substance(f"## Summary\n{text}", _passage(text), facts=())
+        summary_quality.require_substance(f"## Summary\n{text}", _passage(text), facts=())
     except CompactionFailed:
         return

@@ -23,7 +23,7 @@ from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.runtime.events import hub
-from conversations.turns import running, stop, turn
+from conversations.turns import running_replies, stop, turn
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
@@ -244,7 +244,7 @@ async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled
     stopped: list[bool] = []
 
     def press(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        reply = running.running_replies.get(filled.pk)
+        reply = running_replies.in_progress.get(filled.pk)
         if reply and not stopped:
             assert not reply.makes_room and reply.answer.sent is None
             stopped.append(False)  # the statements of the stop itself come here too

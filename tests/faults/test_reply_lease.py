@@ -13,7 +13,7 @@ from compression.ids import uuid7
 from conversations.messages import replies, reply_lease
 from conversations.messages.reply_lease import LeaseState
 from conversations.models import Message
-from conversations.turns import recovery, running
+from conversations.turns import recovery, running_replies
 from tests.conversations.chat import Chat
 from tests.conversations.conftest import chat
 
@@ -28,7 +28,7 @@ async def writing(chat: Chat) -> Message:
     """A reply with some words, in the making."""
     begun = await chat.send("hello")
     async with asyncio.timeout(5):
-        while not running.text_so_far(begun.reply):
+        while not running_replies.text_so_far(begun.reply):
             await asyncio.sleep(0.01)
     return begun.reply
 
@@ -67,9 +67,9 @@ async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.
         await reply_lease.heartbeat(reply.pk, saved.lease_token, text=lambda: "one two three", end=lost.put_nowait)
     assert lost.get_nowait() is LeaseState.LOST
     async with asyncio.timeout(10):
-        while running.running_replies:  # its own heartbeat finds out too
+        while running_replies.in_progress:  # its own heartbeat finds out too
             await asyncio.sleep(0.01)
-    assert reply.conversation_id not in running.running_replies
+    assert reply.conversation_id not in running_replies.in_progress
     ended = await Message.objects.aget(pk=reply.pk)
     assert (ended.status, ended.content) == ("interrupted", "one")
 
@@ -80,7 +80,7 @@ async def test_the_end_of_a_reply_that_another_has_taken_over_is_not_written(cha
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
     await Message.objects.filter(pk=begun.reply.pk).aupdate(lease_token=uuid7())
     async with asyncio.timeout(5):
-        while running.running_replies:
+        while running_replies.in_progress:
             await asyncio.sleep(0.01)
     reply = await Message.objects.aget(pk=begun.reply.pk)
     assert (reply.status, reply.content) == ("streaming", "")

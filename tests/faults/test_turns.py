@@ -26,7 +26,7 @@ from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.requests import usage
 from conversations.runtime.events import hub
-from conversations.turns import conversations, running, stop, turn
+from conversations.turns import conversations, running_replies, stop, turn
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.statements import through
@@ -48,7 +48,7 @@ async def test_stop_at_any_moment_leaves_nothing_running(filled: Conversation, c
         await asyncio.sleep(moments.uniform(0, 0.03))
         await sync_to_async(stop.stop)(chat.conversation)
         await chat.ended(begun.reply.pk)
-        while running.running_replies:
+        while running_replies.in_progress:
             await asyncio.sleep(0.01)
         assert not await Compaction.objects.filter(status__in=Compaction.ACTIVE).aexists()
 
@@ -244,9 +244,9 @@ async def test_a_stop_that_is_noted_and_cancels_the_task_at_any_moment_leaves_no
         )  # fmt: skip
         task = asyncio.ensure_future(turn.run(row.pk, reply.pk, row.pk))
         await asyncio.sleep(0.0005 * number)
-        running.stop_here(row.pk)
+        running_replies.stop_here(row.pk)
         await asyncio.gather(task, return_exceptions=True)
-        assert not running.running_replies, number
+        assert not running_replies.in_progress, number
         await reply.arefresh_from_db()
         assert not reply.is_streaming or number < 3, number
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from compression.core.ledger.acts import ANSWERING, WORKING, WRITING, is_act
+from compression.core.ledger.english_verbs import ANSWERING, WORKING, WRITING, is_act
 from compression.core.ledger.own_words import MASK
 from compression.core.text.stopwords import ENGLISH
 

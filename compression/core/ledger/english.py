@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from compression.core.ledger.acts import SOFT, VERBS, WRITING, base_of_gerund
 from compression.core.ledger.addressee import is_addressed, is_for_anybody
+from compression.core.ledger.english_verbs import SOFT, VERBS, WRITING, base_of_gerund
 from compression.core.ledger.patterns import Pattern, expressions
 from compression.core.text.stopwords import words
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from compression.core.ledger.relayed import Handover, colon_in, handover, is_forwarded
+from compression.core.ledger.relayed_texts import Handover, colon_in, handover, is_forwarded
 from compression.core.ledger.values import MAX_ENTRY_CHARS
 from compression.core.text.sentences import sentence_ends
 

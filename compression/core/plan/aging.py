@@ -15,8 +15,8 @@ from itertools import pairwise
 from compression.core.citations.check import cited, doubted_in, marked_within
 from compression.core.citations.marks import without_marks
 from compression.core.extractive.summariser import Extractive, extract
-from compression.core.facts.counted import merged as merged_facts
-from compression.core.facts.counted import request_text
+from compression.core.facts.fact_counts import merged as merged_facts
+from compression.core.facts.fact_counts import request_text
 from compression.core.facts.find import find_facts, normalised, stands, words_in
 from compression.core.sections import DECISIONS, KEPT_FACTS, SUMMARY
 from compression.core.tokens import TokenCounter

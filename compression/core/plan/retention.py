@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compression.core.context import FRAME
-from compression.core.facts.counted import GATE_FACTS
+from compression.core.facts.fact_counts import GATE_FACTS
 from compression.core.facts.file_lines import SHARE as FILES_SHARE
 from compression.core.facts.file_lines import with_files
 from compression.core.facts.find import is_critical, kept_facts
-from compression.core.facts.kept import repair
+from compression.core.facts.restored_facts import repair
 from compression.core.plan.aging import SEPARATOR_TOKENS, cost
 from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Retention

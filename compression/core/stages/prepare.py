@@ -9,7 +9,7 @@ from compression.core.citations.marks import without_marks
 from compression.core.context import FRAME, FRAME_TOKENS, join_summaries
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.facts.counted import most_important
+from compression.core.facts.fact_counts import most_important
 from compression.core.facts.file_acts import file_states
 from compression.core.facts.file_lines import files_in, merged_states
 from compression.core.facts.find import find_facts

@@ -11,12 +11,12 @@ from compression.core.citations.marks import without_marks
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.trimming import trimmed
-from compression.core.facts.counted import GATE_FACTS
-from compression.core.facts.substance import require_substance
+from compression.core.facts.fact_counts import GATE_FACTS
+from compression.core.facts.summary_quality import require_substance
 from compression.core.goal import Progress, parse_marks, unmarked, without_quoted_marks
 from compression.core.merging import weight
 from compression.core.ports import NoPartWatch, OnStage, PartWatch, Summariser
-from compression.core.stages.answered import without_answered
+from compression.core.stages.answered_requests import without_answered
 from compression.core.stages.parts import merged
 from compression.core.text.language import differs
 from compression.core.text.quoting import marks_of

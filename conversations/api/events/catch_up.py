@@ -29,7 +29,7 @@ from conversations.runtime.payloads import (
     usage_json,
 )
 from conversations.runtime.subscription import RESYNC, Event
-from conversations.turns import running
+from conversations.turns import running_replies
 
 MAX_MISSED = 500
 """The most messages, and the most compactions, that are sent again. Beyond it, fetching the conversation is better."""
@@ -164,7 +164,7 @@ def _received(row: Message) -> int:
 
 
 def _tell_words(missed: MissedEvents, row: Message) -> None:
-    at, text = missed.place.received, running.text_so_far(row) if row.is_streaming else row.content
+    at, text = missed.place.received, running_replies.text_so_far(row) if row.is_streaming else row.content
     if len(text) > at:
         event = Event(EventType.MESSAGE_DELTA, {"id": str(row.pk), "text": text[at:], "at": at})
         missed.tell(event, received=len(text))

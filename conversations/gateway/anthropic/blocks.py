@@ -7,7 +7,7 @@ from typing import Any
 
 from conversations.errors import Invalid
 from conversations.gateway.documents import document_text, tagged
-from conversations.gateway.mending import described, file_note
+from conversations.gateway.history_repair import described, file_note
 from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
 from conversations.gateway.sealed_thoughts import joined, opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conversations.errors import Invalid
-from conversations.gateway.mending import described
+from conversations.gateway.history_repair import described
 from conversations.gateway.messages import as_json
 from conversations.gateway.openai_responses.compaction import compaction_item, content_of_compaction
 from conversations.gateway.openai_responses.tools import INPUT, SEPARATOR

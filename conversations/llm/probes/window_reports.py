@@ -22,7 +22,7 @@ from conversations.llm.windows.window_queries import is_own_server
 from conversations.llm.windows.windows import Identity, Source, identity
 from conversations.models import ModelProfile
 from conversations.runtime import queue
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 GROWTH = 1.25
 """A request is suspected only above this many times the largest request that a check has seen read whole."""

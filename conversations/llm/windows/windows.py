@@ -20,7 +20,7 @@ from conversations.llm.windows.window_answers import Window
 from conversations.llm.windows.window_queries import ask_window, is_own_server
 from conversations.models import ModelProfile
 from conversations.runtime import queue
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from conversations.access import get_conversation, own_conversations, trashed_conversation
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
-from conversations.exchange.everything import everything
+from conversations.exchange.export_all import everything
 from conversations.instructions import conversation_settings
 from conversations.models import Conversation
 from conversations.page import fragments

@@ -15,8 +15,8 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
 from conversations.access import TO_READ, get_conversation
+from conversations.compaction import after_undo, compaction
 from conversations.compaction import cancel as cancelling
-from conversations.compaction import compaction, undone
 from conversations.errors import Conflict
 from conversations.messages import history, pastes, protection
 from conversations.models import Conversation
@@ -24,7 +24,7 @@ from conversations.page import fragments
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, ids_of
 from conversations.requests import usage
-from conversations.turns import queued, slash_commands, stop, turn
+from conversations.turns import message_queue, slash_commands, stop, turn
 
 FILES_DO_NOT_WAIT = gettext_noop(
     "A message with files cannot wait in the queue: send it when the reply is there. It stays in the box."
@@ -59,7 +59,7 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
             raise
         if chosen:
             raise Conflict(_(FILES_DO_NOT_WAIT), code="reply_running") from None
-        queued.add(
+        message_queue.add(
             conversation,
             content=written.content,
             shown=shown,
@@ -84,7 +84,7 @@ def _queue(conversation: Conversation) -> HttpResponse:
 def take_queued(request: Request, pk: UUID, queued_id: UUID) -> HttpResponse:
     """Remove a message from the queue. With `edit` the response has its text, which goes back into the box."""
     conversation = get_conversation(request.user, pk)
-    row = queued.take(conversation, queued_id)
+    row = message_queue.take(conversation, queued_id)
     taken = row.content if "edit" in request.POST else ""
     return HttpResponse(fragments.queue(conversation, taken=taken))
 
@@ -94,7 +94,7 @@ def take_queued(request: Request, pk: UUID, queued_id: UUID) -> HttpResponse:
 def send_queued(request: Request, pk: UUID) -> HttpResponse:
     """Send the first message of the queue now, after a reply that was stopped or failed."""
     conversation = get_conversation(request.user, pk)
-    begun = queued.send_next(conversation.pk, anyway=True)
+    begun = message_queue.send_next(conversation.pk, anyway=True)
     sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)] if begun else []
     added = fragments.by_itself("#thread", "".join(sent), swap="beforeend") if sent else ""
     return HttpResponse(fragments.queue(conversation) + added)
@@ -119,7 +119,7 @@ def retry(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 def compact(request: Request, pk: UUID) -> HttpResponse:
     """Compact the conversation, or its messages up to `up_to`; with `less`, the older half of what was undone."""
     conversation = get_conversation(request.user, pk)
-    up_to = undone.older_half(conversation) if "less" in request.POST else id_of(request.POST, "up_to")
+    up_to = after_undo.older_half(conversation) if "less" in request.POST else id_of(request.POST, "up_to")
     return _request_compaction(conversation, request.POST.get("instructions", ""), up_to=up_to)
 
 
@@ -128,7 +128,7 @@ def compact(request: Request, pk: UUID) -> HttpResponse:
 def resume(request: Request, pk: UUID) -> HttpResponse:
     """Let automatic compactions run again after an undo."""
     conversation = get_conversation(request.user, pk)
-    undone.resume(conversation.pk)
+    after_undo.resume(conversation.pk)
     conversation.refresh_from_db(fields=["undone_at"])
     usage.publish_usage(conversation.pk)
     return HttpResponse(fragments.meter(conversation))

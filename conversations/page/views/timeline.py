@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from compression.core.citation_values import Citations
-from compression.core.facts.counted import FactsKept
+from compression.core.facts.fact_counts import FactsKept
 from compression.models import Compaction
 from conversations.access import get_conversation
 from conversations.context.policy import compactions_of_all_flows

@@ -20,7 +20,7 @@ from conversations.models import Conversation, Message, User
 from conversations.runtime import metrics
 from conversations.runtime.events import hub
 from conversations.runtime.subscription import MAX_QUEUED_EVENTS, RESYNC, Event
-from conversations.turns import branches, conversations, running, turn
+from conversations.turns import branches, conversations, running_replies, turn
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 
@@ -161,7 +161,7 @@ async def test_a_turn_is_told_as_it_happens_and_every_event_has_an_id(hear: Hear
 async def test_a_stream_that_begins_within_a_reply_has_its_words_from_the_first(hear: Hear, chat: Chat) -> None:
     chat.llm.enqueue(WORDS, drip=0.005)
     begun = await chat.send("Which port?")
-    while len(running.text_so_far(begun.reply)) < 50:
+    while len(running_replies.text_so_far(begun.reply)) < 50:
         await asyncio.sleep(0.01)
     async with hear() as stream:
         await stream.until("message.done")

@@ -14,7 +14,7 @@ from compression.models import Compaction
 from conversations.api.events import sse
 from conversations.models import Conversation, Message, User
 from conversations.runtime.events import hub
-from conversations.turns import running as turns_running
+from conversations.turns import running_replies as turns_running
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import fill
 from tests.llm_server import LlmServer
@@ -206,7 +206,7 @@ async def test_stop_ends_the_reply_and_keeps_its_text(
     llm.enqueue("word " * 500, drip=0.02)
     waiting = asyncio.ensure_future(api.say(path, "Which port?"))
     async with asyncio.timeout(10):
-        while not any(running.text for running in turns_running.running_replies.values()):
+        while not any(running.text for running in turns_running.in_progress.values()):
             await asyncio.sleep(0.05)
         response = await api.post_async(f"/api/conversations/{conversation.pk}/stop")
         assert response.json() == {"stopped": True}

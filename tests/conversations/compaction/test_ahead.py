@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations.compaction import ahead_of_time, compaction, snapshots, undone
+from conversations.compaction import after_undo, ahead_of_time, compaction, snapshots
 from conversations.instructions import conversation_settings, goals
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
@@ -98,7 +98,7 @@ async def test_undo_of_what_was_prepared_is_exact(near: Any, chat: Chat) -> None
     await chat.refresh()
     assert chat.conversation.compressed_context is None
     assert (await Compaction.objects.aget(pk=row.pk)).status == "undone"
-    await sync_to_async(undone.resume)(chat.conversation.pk)
+    await sync_to_async(after_undo.resume)(chat.conversation.pk)
     await chat.say("all there?")
     await chat.check()
 
@@ -119,7 +119,7 @@ async def test_it_is_discarded_where_it_holds_no_more(near: Any, chat: Chat, cha
     elif change == "restore":
         assert (await chat.compact(keep_recent=8)).status == "succeeded"
         await sync_to_async(snapshots.rollback)(chat.conversation)
-        await sync_to_async(undone.resume)(chat.conversation.pk)
+        await sync_to_async(after_undo.resume)(chat.conversation.pk)
         await Checkpoint.objects.aupdate(digest="0" * 64)
     else:
         await ModelProfile.objects.aupdate(window=700)

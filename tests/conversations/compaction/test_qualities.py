@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Checkpoint, Compaction, KeptSummary
-from conversations.compaction import compaction, undone
+from conversations.compaction import after_undo, compaction
 from conversations.instructions import conversation_settings
 from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.turns import forks
@@ -128,7 +128,7 @@ class TestPrepared:
         chat.llm.forget_scripted_summaries()
         assert len(chat.llm.summaries) == prepared and "badly" in chat.conversation.compressed_context
         await undo(chat)
-        await sync_to_async(undone.resume)(chat.conversation.pk)
+        await sync_to_async(after_undo.resume)(chat.conversation.pk)
         await fill_up(chat)
         await chat.refresh()
         assert (await Compaction.objects.aget(pk=row.pk)).status == "discarded"

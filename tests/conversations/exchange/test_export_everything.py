@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from conversations import projects, saved_prompts
-from conversations.exchange.everything import everything
+from conversations.exchange.export_all import everything
 from conversations.exchange.imports import import_conversations
 from conversations.messages.attachments import upload
 from conversations.models import Attachment, Conversation, Message, User

@@ -16,9 +16,9 @@ from conversations.gateway import checkpoints, summaries
 from conversations.gateway.call_log import Call
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import compact_history
+from conversations.gateway.fit_history import with_room
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.request import parse_request
-from conversations.gateway.room import with_room
 from conversations.models import ApiKey, Conversation, Message, ModelProfile, User
 from conversations.turns import conversations, forks
 from tests.conversations.chat import Chat, fill

@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
-from compression.core.facts.counted import kept_now
+from compression.core.facts.fact_counts import kept_now
 from compression.core.values import CountedFact
 from compression.models import Checkpoint, Compaction
 from compression.records import active_checkpoints

@@ -18,9 +18,9 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile, User
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 from conversations.runtime.events import hub
-from conversations.turns import branches, continue_reply, forks, running, stop, versions
+from conversations.turns import branches, continue_reply, forks, running_replies, stop, versions
 from tests.conversations.api_client import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
@@ -68,7 +68,7 @@ async def test_why_a_reply_ended_is_stored_and_told(chat: Chat, reason: str, sto
                 break
     assert (reply.status, reply.finish_reason, reply.content) == ("complete", stored, "Half of the st")
     assert event.data["message"]["finish_reason"] == stored
-    assert endings.cut_off_note(reply) == words
+    assert end_reasons.cut_off_note(reply) == words
 
 
 @pytest.mark.parametrize(
@@ -84,17 +84,17 @@ async def test_anthropics_reasons_are_stored_too(chat: Chat, reason: str, stored
 
 async def test_where_nobody_reports_a_figure_our_own_is_told_as_such(chat: Chat) -> None:
     reply = await cut(chat, usage=None)
-    assert endings.cut_off_note(reply) == f"cut off after about {reply.token_count} tokens"
+    assert end_reasons.cut_off_note(reply) == f"cut off after about {reply.token_count} tokens"
 
 
 async def test_a_stopped_reply_has_no_reason_of_a_provider(chat: Chat) -> None:
     chat.llm.enqueue("one two three", fault="half_stall")
     begun = await chat.send("Tell me all of it")
-    while not running.text_so_far(await Message.objects.aget(pk=begun.reply.pk)):
+    while not running_replies.text_so_far(await Message.objects.aget(pk=begun.reply.pk)):
         pass
     await sync_to_async(stop.stop)(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
-    assert (reply.status, reply.finish_reason, endings.can_continue(reply)) == ("stopped", "", True)
+    assert (reply.status, reply.finish_reason, end_reasons.can_continue(reply)) == ("stopped", "", True)
 
 
 async def test_a_continued_reply_is_asked_for_in_the_history_and_nothing_of_it_is_lost(chat: Chat) -> None:
@@ -210,7 +210,7 @@ def test_an_export_says_it_and_an_import_reads_it_again(user: User, conversation
     (copy,) = import_conversations(user, json.dumps(file).encode())
     assert copy.messages.latest("created_at").finish_reason == reason
     assert as_json(copy)["messages"][-1]["finish_reason"] == reason
-    told = endings.cut_off_note(row)
+    told = end_reasons.cut_off_note(row)
     assert f"\n*{told[:1].upper()}{told[1:]}.*" in as_markdown(conversation)
     assert as_markdown(conversation).count("*\n") <= 1
 

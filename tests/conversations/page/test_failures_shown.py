@@ -10,7 +10,7 @@ from compression.models import Compaction
 from conversations.compaction import trigger
 from conversations.llm.providers.fault_mapping import Endpoint, error_of_status
 from conversations.models import Conversation, Message, User
-from conversations.runtime import endings
+from conversations.runtime import end_reasons
 from conversations.turns import recovery
 from tests.conversations.api_client import Api
 from tests.conversations.chat import fill
@@ -53,19 +53,19 @@ ASKED = Endpoint("gpt", "gpt-4.1", "https://api.example.org/v1", 30.0, "openai")
     ],
 )
 def test_the_advice_to_try_again_is_apart_from_what_happened(error: str, fact: str, advice: str) -> None:
-    assert endings.failure(error) == (fact, advice)
+    assert end_reasons.failure(error) == (fact, advice)
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
 def test_no_fact_of_a_provider_s_fault_names_the_advice(status: int) -> None:
-    fact, advice = endings.failure(str(error_of_status(status, None, ASKED)))
+    fact, advice = end_reasons.failure(str(error_of_status(status, None, ASKED)))
     assert fact.startswith("gpt: ") and fact.endswith(".") and "again" not in fact
     assert advice.startswith("Try again") and advice.endswith(".")
 
 
 @pytest.mark.parametrize("error", [recovery.NOBODY, f"Too large.{trigger.UNCOMPRESSED}"])
 def test_nor_does_one_of_our_own(error: str) -> None:
-    fact, advice = endings.failure(error)
+    fact, advice = end_reasons.failure(error)
     assert "again" not in fact and fact.endswith(".") and "try again" in advice.lower()
 
 

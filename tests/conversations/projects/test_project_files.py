@@ -16,7 +16,7 @@ from PIL import Image
 
 from conversations import project_files, projects
 from conversations.errors import Invalid, NotFound
-from conversations.exchange import everything
+from conversations.exchange import export_all
 from conversations.memory import message_index, recall
 from conversations.messages import search
 from conversations.models import Conversation, LedgerEntry, Message, ModelProfile, Project, User
@@ -146,7 +146,7 @@ def test_a_file_is_in_no_list_search_or_count(user: User, chat: Conversation, pr
 
 async def test_the_zip_of_everything_has_the_text_of_each_file(user: User, project: Project) -> None:
     await sync_to_async(project_files.add)(project, name="contract.txt", data=CONTRACT.encode())
-    data = b"".join([piece async for piece in everything.everything(user)])
+    data = b"".join([piece async for piece in export_all.everything(user)])
     archive = ZipFile(io.BytesIO(data))
     assert archive.read("files/001-lighthouse/001-contract.txt.txt").decode() == CONTRACT
     assert json.loads(archive.read("conversations.json")) == []

@@ -26,7 +26,7 @@ from conversations.instructions.conversation_settings import change
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.requests import replay, request_log
-from conversations.turns import branches, running, stop, turn
+from conversations.turns import branches, running_replies, stop, turn
 from tests.conversations.chat import Chat, fill
 from tests.conversations.compaction.test_emergency import searched, summarised
 from tests.conversations.compaction.test_states import done
@@ -225,7 +225,7 @@ async def test_a_summary_that_was_replaced_while_the_reply_was_written_is_the_on
     await chat.compact()
     chat.llm.enqueue("slow words of an answer", drip=0.2)
     begun = await chat.send("one")
-    while not running.text_so_far(begun.reply):
+    while not running_replies.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     row = await chat.compact(keep_recent=0)
     assert row.status == "succeeded", row.error
@@ -411,7 +411,7 @@ async def test_replies_that_were_stopped_or_failed_are_told_as_far_as_known(
     before = {status: counted(status) for status in ("stopped", "failed")}
     chat.llm.enqueue("one two three four five six", drip=0.1)
     begun = await chat.send("secret zebra")
-    while not running.text_so_far(begun.reply):
+    while not running_replies.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     await sync_to_async(stop.stop)(chat.conversation)
     stopped = await chat.ended(begun.reply.pk)

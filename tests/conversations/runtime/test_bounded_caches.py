@@ -9,7 +9,7 @@ import pytest
 from conversations import limits
 from conversations.errors import TooMany
 from conversations.requests import request_log
-from conversations.runtime.bounded import BoundedCache
+from conversations.runtime.bounded_cache import BoundedCache
 from conversations.runtime.events import Hub
 from conversations.runtime.subscription import Event
 

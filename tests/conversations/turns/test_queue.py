@@ -12,7 +12,7 @@ from conversations import tasks
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.messages.attachments import upload
 from conversations.models import Conversation, Message, QueuedMessage, User
-from conversations.turns import queued, stop
+from conversations.turns import message_queue, stop
 from tests.conversations.chat import START, Chat
 from tests.conversations.pages import Pages
 
@@ -33,7 +33,7 @@ async def writing(chat: Chat, *texts: str, seconds: float = 0.3) -> Any:
     chat.llm.enqueue("One. " * 5, delay=seconds)
     begun = await chat.send("first")
     for text in texts:
-        await sync_to_async(queued.add)(chat.conversation, content=text, shown=text)
+        await sync_to_async(message_queue.add)(chat.conversation, content=text, shown=text)
     return begun
 
 
@@ -60,11 +60,11 @@ async def test_after_stop_the_queue_waits_for_its_owner(chat: Chat) -> None:
     await sync_to_async(stop.stop)(chat.conversation)
     await chat.ended(begun.reply.pk)
     await chat.idle()
-    await sync_to_async(queued.go_on_everywhere)()
+    await sync_to_async(message_queue.go_on_everywhere)()
     await chat.idle()
     assert await QueuedMessage.objects.acount() == 1
     chat.llm.clear()  # the model may not have been asked before the stop
-    assert await sync_to_async(queued.send_next)(chat.conversation.pk, anyway=True)
+    assert await sync_to_async(message_queue.send_next)(chat.conversation.pk, anyway=True)
     await until_sent(chat)
 
 
@@ -79,11 +79,11 @@ async def test_a_worker_that_stopped_in_between_loses_nothing(chat: Chat) -> Non
 async def test_a_message_is_sent_once_whoever_sends_it(chat: Chat) -> None:
     await chat.say("first")
     row = await QueuedMessage.objects.acreate(conversation=chat.conversation, content="second", shown="second")
-    one = await sync_to_async(queued.send_next)(chat.conversation.pk)
+    one = await sync_to_async(message_queue.send_next)(chat.conversation.pk)
     assert one is not None
     await QueuedMessage.objects.acreate(pk=row.pk, conversation=chat.conversation, content="second", shown="second")
     await chat.ended(one.reply.pk)
-    await sync_to_async(queued.send_next)(chat.conversation.pk)
+    await sync_to_async(message_queue.send_next)(chat.conversation.pk)
     await chat.idle()
     assert [content for _, content in await sync_to_async(words_of)(chat.conversation)].count("second") == 1
 
@@ -92,7 +92,7 @@ async def test_one_that_is_refused_says_why_and_waits(chat: Chat) -> None:
     await chat.say("first")
     long = "word " * 20_000
     await QueuedMessage.objects.acreate(conversation=chat.conversation, content=long, shown="long")
-    assert await sync_to_async(queued.send_next)(chat.conversation.pk) is None
+    assert await sync_to_async(message_queue.send_next)(chat.conversation.pk) is None
     assert "Too long for scripted" in (await QueuedMessage.objects.aget()).error
 
 
@@ -125,19 +125,19 @@ def test_files_do_not_wait_and_a_queue_has_its_end(
     row = upload(replying, name="a.txt", data=b"hello")
     refused = pages.post("send", replying.pk, content="see", attachments=str(row.pk))
     assert refused.status_code == 409 and "cannot wait in the queue" in refused.content.decode()
-    monkeypatch.setattr(queued, "MAX_QUEUED", 1)
-    queued.add(replying, content="a", shown="a")
+    monkeypatch.setattr(message_queue, "MAX_QUEUED", 1)
+    message_queue.add(replying, content="a", shown="a")
     with pytest.raises(Conflict, match="At most 1 messages can wait"):
-        queued.add(replying, content="b", shown="b")
+        message_queue.add(replying, content="b", shown="b")
     with pytest.raises(Invalid):
-        queued.add(replying, content=" ", shown=" ")
+        message_queue.add(replying, content=" ", shown=" ")
 
 
 def test_nobody_else_reaches_the_queue(pages: Pages, replying: Conversation) -> None:
-    row = queued.add(replying, content="mine", shown="mine")
+    row = message_queue.add(replying, content="mine", shown="mine")
     eve = Pages(User.objects.create_user("eve"))
     assert eve.post("take_queued", replying.pk, row.pk).status_code == 404
     assert eve.post("send_queued", replying.pk).status_code == 404
     other = Conversation.objects.create(owner=replying.owner)
     with pytest.raises(NotFound):
-        queued.take(other, row.pk)
+        message_queue.take(other, row.pk)

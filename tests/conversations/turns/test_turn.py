@@ -13,7 +13,7 @@ from django.utils import timezone
 from conversations.errors import Conflict, Invalid, TooLarge
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import running, stop, turn
+from conversations.turns import running_replies, stop, turn
 from tests.conversations.chat import Chat, fill
 
 
@@ -73,7 +73,7 @@ async def test_a_slow_listener_is_told_to_fetch_and_costs_no_memory(chat: Chat) 
 async def test_stop_keeps_the_text_that_was_written(chat: Chat) -> None:
     chat.llm.enqueue("word " * 500, drip=0.02)
     begun = await chat.send("tell me everything")
-    while not running.text_so_far(begun.reply):
+    while not running_replies.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     assert stop.stop(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
@@ -186,7 +186,7 @@ async def test_a_reply_ends_quietly_when_its_conversation_is_deleted(chat: Chat)
 async def test_a_stopped_reply_can_be_tried_again_and_stays_readable(chat: Chat) -> None:
     chat.llm.enqueue("word " * 500, drip=0.02)
     begun = await chat.send("tell me everything")
-    while not running.text_so_far(begun.reply):
+    while not running_replies.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     stop.stop(chat.conversation)
     stopped = await chat.ended(begun.reply.pk)
@@ -203,7 +203,7 @@ async def test_a_connection_that_was_lost_does_not_cost_the_lease(chat: Chat, mo
     monkeypatch.setattr(settings, "LEASE_SECONDS", 0.4)
     chat.llm.enqueue("one two three four five six seven eight", drip=0.2)
     begun = await chat.send("hello")
-    while not running.text_so_far(begun.reply):
+    while not running_replies.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     await sync_to_async(lose_connection)()
     lost_at = timezone.now()
@@ -233,6 +233,6 @@ async def test_a_conversation_that_another_process_deletes_while_it_is_compresse
             await asyncio.sleep(0.01)
     await sync_to_async(conversation.delete)()
     async with asyncio.timeout(10):
-        while running.running_replies:
+        while running_replies.in_progress:
             await asyncio.sleep(0.05)
     assert not [record for record in caplog.records if record.exc_info]

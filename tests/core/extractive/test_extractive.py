@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compression.core.extractive.segmentation import pieces_of
 from compression.core.extractive.summariser import Extractive, extract
-from compression.core.facts.counted import facts_in, kept_now
+from compression.core.facts.fact_counts import facts_in, kept_now
 from compression.core.facts.find import find_facts, kept_facts
 from compression.core.sections import SECTIONS
 from compression.core.text.relative_dates import resolve

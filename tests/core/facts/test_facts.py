@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from compression.core.extractive.summariser import extract
 from compression.core.facts.find import find_facts, kept_facts
-from compression.core.facts.kept import repair, with_facts
+from compression.core.facts.restored_facts import repair, with_facts
 from compression.core.tokens import count_tokens
 from compression.core.values import Fact
 from tests.core.conversations import real

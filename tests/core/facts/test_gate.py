@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.facts.counted import GATE_FACTS, most_important
+from compression.core.facts.fact_counts import GATE_FACTS, most_important
 from compression.core.facts.find import find_facts, is_critical, kept_facts
-from compression.core.facts.kept import with_facts
+from compression.core.facts.restored_facts import with_facts
 from compression.core.plan.retention import REPAIR_SHARE, repaired
 from compression.core.text.statements import Statement
 from compression.core.tokens import count_tokens

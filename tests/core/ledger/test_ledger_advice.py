@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compression.core.ledger.acts import is_act
+from compression.core.ledger.english_verbs import is_act
 from compression.core.ledger.find import find_entries
 
 ADVICE = """

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from compression.core.facts.find import find_facts, kept_facts
-from compression.core.facts.kept import with_facts
+from compression.core.facts.restored_facts import with_facts
 from compression.core.goal import parse_marks
 from compression.core.text.quoting import escaped
 from compression.core.text.statements import LABELS, Statement, speaker_of, statements_in_summary, statements_of

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations.compaction import compaction, undone
+from conversations.compaction import after_undo, compaction
 from conversations.instructions import conversation_settings
 from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.requests import usage
@@ -51,7 +51,7 @@ async def test_a_chat_that_no_longer_fits_says_so_and_goes_on_once_the_owner_has
 ) -> None:
     await undo_of_one(chat)
     refused = await chat.say("so " * 700 + "what now?")
-    assert refused.status == "failed" and undone.TOO_LONG in refused.error
+    assert refused.status == "failed" and after_undo.TOO_LONG in refused.error
     assert await automatic() == 0 and not await Message.objects.filter(replaced_by__isnull=False).aexists()
     assert (await chat.compact()).status == "succeeded"
     await chat.refresh()
@@ -74,7 +74,7 @@ async def test_it_is_compacted_by_itself_again_after_a_choice(
         case "policy":
             await sync_to_async(conversation_settings.change)(chat.conversation, policy={"keep_recent": 6})
         case _:
-            await sync_to_async(undone.resume)(chat.conversation.pk)
+            await sync_to_async(after_undo.resume)(chat.conversation.pk)
     assert (await chat.say("so " * 700 + "what now?")).status == "complete"
     assert await automatic() == 1
     await chat.check()
@@ -91,7 +91,7 @@ async def test_restoring_what_was_undone_is_a_choice(conversation: Conversation,
 
 async def test_less_is_compacted_up_to_the_middle_of_what_was_undone(conversation: Conversation, chat: Chat) -> None:
     row = await undo_of_one(chat)
-    middle = await sync_to_async(undone.older_half)(chat.conversation)
+    middle = await sync_to_async(after_undo.older_half)(chat.conversation)
     less = await chat.compact(up_to=str(middle))
     assert less.status == "succeeded"
     assert row.messages_condensed // 2 - 2 <= less.messages_condensed <= row.messages_condensed // 2
@@ -110,7 +110,7 @@ async def test_less_is_of_what_was_undone_beside_an_earlier_compaction(conversat
     row = await chat.compact(keep_recent=10)
     await sync_to_async(compaction.undo)(chat.conversation, row.pk)
     await chat.refresh()
-    middle = await sync_to_async(undone.older_half)(chat.conversation)
+    middle = await sync_to_async(after_undo.older_half)(chat.conversation)
     less = await chat.compact(up_to=str(middle))
     assert less.status == "succeeded", less.error
     await chat.refresh()

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from compression.core.errors import CompactionFailed
+from compression.core.facts.fact_matching import holds_any
 from compression.core.facts.find import find_facts
-from compression.core.facts.traces import holds_any
 from compression.core.goal import parse_marks
 from compression.core.text.statements import statements_in_summary, statements_of
 from compression.core.text.stopwords import ENGLISH

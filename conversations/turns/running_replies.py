@@ -12,7 +12,7 @@ from conversations.models import Message
 from conversations.runtime.event_types import EventType, Signal
 from conversations.runtime.events import hub
 
-running_replies: dict[UUID, Running] = {}
+in_progress: dict[UUID, Running] = {}
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Running:
 
 
 def stop_here(conversation_id: UUID) -> bool:
-    running = running_replies.get(conversation_id)
+    running = in_progress.get(conversation_id)
     if running is None or running.task.done():
         return False
     running.stopping = True
@@ -54,7 +54,7 @@ def text_so_far(reply: Message) -> str:
 
 def thoughts_so_far(reply: Message) -> tuple[str, int]:
     """The thoughts of a running reply and their seconds, as far as this process knows them, whichever writes it."""
-    running = running_replies.get(reply.conversation_id)
+    running = in_progress.get(reply.conversation_id)
     if running and running.reply_id == reply.pk:
         return running.answer.thoughts.text, running.answer.thoughts.ms_so_far // 1000
     return hub.draft(str(reply.pk), EventType.MESSAGE_THOUGHT), 0
@@ -62,14 +62,14 @@ def thoughts_so_far(reply: Message) -> tuple[str, int]:
 
 def heard(conversation_id: UUID, reply_id: str) -> str:
     """The reply's text that this process wrote, or received in full from another process; else ""."""
-    running = running_replies.get(conversation_id)
+    running = in_progress.get(conversation_id)
     return running.text if running and str(running.reply_id) == reply_id else hub.draft(reply_id)
 
 
 def leave(running: Running) -> None:
     """Forget a reply that this process does not write in the end."""
-    if running_replies.get(running.conversation_id) is running:
-        del running_replies[running.conversation_id]
+    if in_progress.get(running.conversation_id) is running:
+        del in_progress[running.conversation_id]
 
 
 def forget(running: Running) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compression.core.ledger.oneself import MAX_FACTS, MAX_READ_CHARS, facts_about_oneself
+from compression.core.ledger.personal_facts import MAX_FACTS, MAX_READ_CHARS, facts_about_oneself
 from tests.growth import growth, repeated
 
 STATED = (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compression.core.stages.answered import without_answered
+from compression.core.stages.answered_requests import without_answered
 from tests.core.conversations import dialogue
 
 PING = ("Please send a test ping to node-7 now.", "Sent: node-7 answers in 3 ms.", "Good. What is the port?", "5433.")

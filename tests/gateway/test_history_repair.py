@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conversations.gateway.mending import mended, mended_tools, without_surrogates
+from conversations.gateway.history_repair import mended, mended_tools, without_surrogates
 from conversations.gateway.openai_responses.items import messages_of
 from tests.gateway.caller import Caller
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import aclosing
 from typing import Any
 
-from conversations.gateway.mending import without_surrogates
+from conversations.gateway.history_repair import without_surrogates
 from conversations.gateway.protocol import Events
 from conversations.llm.providers.text_repair import WholeCharacters
 

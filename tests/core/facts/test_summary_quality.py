@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.summariser import extract
-from compression.core.facts.substance import domination, repetition, require_substance, words_of
+from compression.core.facts.summary_quality import domination, repetition, require_substance, words_of
 from compression.core.stages.prepare import render_transcript
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Turn
