@@ -2,7 +2,7 @@
 
 The project's model has `compressed_context`, `compressed_at` and `verbatim_ids`, and its `messages` have a UUID as
 primary key, `role`, `content`, and a `created_at` that is different for each; their manager is of HistoryQuerySet.
-docs/compression.md has a whole one.
+docs/compression.md has a complete example.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ async def _compacted(transcript: Transcript, policy: Policy, summariser: Summari
 
 
 async def _unwatched(stage: str, percent: int) -> None:
-    """Nobody waits for the progress."""
+    """Progress callback that does nothing: nobody waits."""
 
 
 def _sent(conversation: Any) -> list[Any]:

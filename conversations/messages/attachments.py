@@ -88,7 +88,7 @@ class Uploaded:
 def upload_seen(conversation: Conversation, *, name: str, data: bytes, sees: bool) -> Uploaded:
     """Store a file for a model that sees images, if `sees`: it gets drawings, and the pages of a scan, as images.
 
-    Raises as `upload` does; Scanned for a scan that the model cannot see.
+    Raises as `upload` does; ScannedDocument for a scan that the model cannot see.
     """
     try:
         return Uploaded([upload(conversation, name=name, data=data, draws=sees)])

@@ -39,7 +39,7 @@ def token() -> str:
 
 
 def forget() -> None:
-    """Delete the token: there is an account now."""
+    """Delete the token once there is an account."""
     _file().unlink(missing_ok=True)
 
 

@@ -61,7 +61,7 @@ class Worker:
         )
 
     def ask(self, argument: object, seconds: float) -> Iterator[Any]:
-        """The answers as they arrive. Raises the Refused that the work raised, or NotDone."""
+        """The answers as they arrive. Raises the Refused that the work raised, or JobFailed."""
         # `seconds` limits CPU time in the worker; the clock's limit is longer, as a busy machine gives it less CPU.
         until = time.monotonic() + 5 * seconds + 10
         try:
@@ -125,7 +125,7 @@ class Pool:
         _pools.append(self)
 
     def run(self, argument: object) -> Any:
-        """The result of `work(argument)`. Raises the Refused that it raises, or OverTime, OverMemory or NotDone."""
+        """The result of `work(argument)`. Raises the Refused that it raises, or OverTime, OverMemory or JobFailed."""
         (answer,) = self.stream(argument)
         return answer
 

@@ -1,1 +1,1 @@
-"""The facts of messages: found, counted, traced, and kept."""
+"""Finds the facts of messages, counts them, looks for them in summaries, and restores missing ones."""

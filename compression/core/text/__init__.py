@@ -1,1 +1,1 @@
-"""Words, sentences, dates and numbers of a text, in nine languages."""
+"""Finds the words, sentences, dates and numbers of a text, in nine languages."""

@@ -15,7 +15,7 @@ DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
 class RequestPart(BaseModel):
-    """One message of a request: it comes from one of the conversation, or renders checkpoints. Or the offered tools."""
+    """One message of a request, which is a message of the conversation or renders checkpoints; or the offered tools."""
 
     kind: Literal["system", "tools", "summary", "recalled", "protected", "live"] = about(
         "What it is to the request.", "live"
@@ -42,7 +42,7 @@ class RequestUsage(BaseModel):
 
 
 class RequestChanges(BaseModel):
-    """From the request of another turn to this one, by what the parts say."""
+    """The differences between the request of another turn and this one, by the text of their parts."""
 
     against: UUID = about("The reply of the other turn.", "0199b3c2-8b11-7000-8b6e-2d9d1e6b2f01")
     added: list[RequestPart] = about("Parts that the other did not have.")

@@ -1,1 +1,1 @@
-"""The context window of each model: asked of its server, looked up, or learned from replies."""
+"""Finds the context window of each model: asks its server, looks it up, or learns it from replies."""

@@ -23,15 +23,15 @@ class Segment:
     label: str = ""
 
 
-def split(content: str, insets: Iterable[PasteSegment]) -> list[Segment]:
-    """The content as segments, in order. Insets that overlap an earlier inset or exceed the content are ignored."""
+def split(content: str, pastes: Iterable[PasteSegment]) -> list[Segment]:
+    """The content as segments, in order. A paste that overlaps an earlier one or exceeds the content is ignored."""
     segments: list[Segment] = []
     end = 0
-    for inset in sorted(insets, key=lambda inset: inset.start):
-        stop = inset.start + inset.length
-        if inset.length < 1 or inset.start < end or stop > len(content):
+    for paste in sorted(pastes, key=lambda paste: paste.start):
+        stop = paste.start + paste.length
+        if paste.length < 1 or paste.start < end or stop > len(content):
             continue
-        segments += [Segment(content[end : inset.start]), Segment(content[inset.start : stop], inset.label)]
+        segments += [Segment(content[end : paste.start]), Segment(content[paste.start : stop], paste.label)]
         end = stop
     segments.append(Segment(content[end:]))
     return [segment for segment in segments if segment.text]

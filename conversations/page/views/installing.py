@@ -1,4 +1,4 @@
-"""Serves the files that are no pages: the manifest, the worker, the offline page, and the texts of scripts."""
+"""Serves the files of the installable app: the manifest, the service worker, the offline page, the scripts' texts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def worker(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def offline(request: HttpRequest) -> HttpResponse:
-    """The page that the worker shows where the site cannot be reached; it is the same for everybody."""
+    """The page that the service worker shows while the site cannot be reached; it is the same for everybody."""
     return render(request, "offline.html")
 
 
 @require_GET
 @cache_control(max_age=3600)
 def words(request: HttpRequest, language: str) -> HttpResponse:
-    """The texts of the scripts in a language, as a script that stands before them."""
+    """The translated texts that the scripts use, as a script that is loaded before them."""
     if language not in dict(settings.LANGUAGES):
         raise Http404("There is no such language.")
     with translation.override(language):

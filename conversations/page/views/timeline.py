@@ -1,6 +1,6 @@
 """The timeline page: every compaction of a conversation with its outcome and its savings.
 
-Tries that found nothing to compact are no news of the conversation, and are left out.
+Attempts that found nothing to compact are left out.
 """
 
 from __future__ import annotations
