@@ -6,9 +6,18 @@ import re
 from collections.abc import Iterable
 from string import Template
 
-from compression.core.modes import preserved_in
 from compression.core.sections import SECTIONS
 from compression.core.values import Passage
+
+PRESERVE = {
+    "assistant": "key decisions, important context, the person's preferences, and how the conversation flowed",
+    "developer": "code and file paths, technical decisions, errors with their debugging context, and implementation "
+    "details; every decision with its reason",
+    "planning": "goals, architectural decisions, trade-offs and next steps; every decision with its reason",
+    "debugger": "symptoms and stack traces, the steps taken, root causes, solutions attempted and their outcome; "
+    "every decision with its reason",
+}
+"""The content that a summary must preserve, by conversation mode; every mode preserves decisions."""
 
 MAX_TEMPLATE_CHARS = 20_000
 PLACEHOLDERS = {
@@ -153,3 +162,8 @@ def _dollars(names: Iterable[str]) -> Iterable[str]:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
+
+
+def preserved_in(mode: str) -> str:
+    """The `$preserve` phrase of a mode; unknown modes have the assistant's."""
+    return PRESERVE.get(mode, PRESERVE["assistant"])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 from typing import Protocol as Interface
 
+from django.conf import settings
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from conversations.errors import Refused, headers_of
 from conversations.gateway.call_log import GONE, Call
-from conversations.gateway.pings import with_pings
-from conversations.gateway.protocol import CHAT, Protocol
+from conversations.gateway.protocol import CHAT, Events, Protocol
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
 from conversations.llm.errors import ModelError
@@ -133,3 +133,30 @@ def stream(body: Body, call: Call) -> StreamingHttpResponse:
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
+
+
+async def with_pings(events: Events, ping: str) -> AsyncGenerator[str]:
+    """The events, with a ping in each silence of GATEWAY_PING_SECONDS.
+
+    Proxies cut a stream that is silent for a minute, and clients give it up.
+    """
+    pending: asyncio.Future[str] | None = None
+    try:
+        while True:
+            pending = pending or asyncio.ensure_future(anext(events))
+            await asyncio.wait({pending}, timeout=settings.GATEWAY_PING_SECONDS)
+            if not pending.done():
+                yield ping
+                continue
+            known, pending = pending, None
+            try:
+                event = known.result()
+            except StopAsyncIteration:
+                return
+            yield event
+    finally:
+        if pending is not None:
+            pending.cancel()
+            with suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
+                await pending
+        await events.aclose()

@@ -8,19 +8,22 @@ from dataclasses import replace
 
 from compression.core.extractive.changes import changes_of, merged
 from compression.core.extractive.notes import MUST_WEIGHT, Note, notes_of, phrase_of
-from compression.core.extractive.recency import current
+from compression.core.extractive.section_cues import DONE
 from compression.core.extractive.segmentation import UnitKind
 from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.extractive.weighing import FACT_FACTOR, STANDING_FACT_FACTOR
 from compression.core.facts.find import normalised
 from compression.core.ledger.rules import find_rules
-from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
+from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.text.sentences import clean, one_line
 from compression.core.text.statements import speaker_of
 from compression.core.text.terms import terms_of
 from compression.core.tokens import TokenCounter, count_tokens
 from compression.core.values import CountedFact, Fact, Passage, SummariserOutput, Turn
+
+RECENT_SHARE = 0.25
+"""The share of notes, from the end, within which a plan, a gap or a blocker counts as current."""
 
 STANDING_MUSTS_SHARE = 0.85
 """The share of the room for rules and decisions where those of an earlier summary stand."""
@@ -129,3 +132,19 @@ def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:
         for rule in find_rules(clean(turn.typed))
         if one_line(rule)
     ]
+
+
+def current(notes: Sequence[Note]) -> list[Note]:
+    """The notes; a state other than Done becomes context unless it is recent or the latest with its label."""
+    latest = {note.phrase.label: number for number, note in enumerate(notes) if note.phrase.section == STATE}
+    recent = (1 - RECENT_SHARE) * len(notes)
+    return [
+        note if number >= min(recent, latest.get(note.phrase.label, 0)) else _past(note)
+        for number, note in enumerate(notes)
+    ]
+
+
+def _past(note: Note) -> Note:
+    if note.phrase.section != STATE or note.phrase.label == DONE:
+        return note
+    return replace(note, phrase=replace(note.phrase, section=CONTEXT, label=""))
