@@ -1,4 +1,4 @@
-"""`python -m benchmarks.load [streams] [sockets] [storm] [requests] [messages] [turns]`: those parts, or all."""
+"""`python -m benchmarks.load [PART …]`: the named parts (streams, sockets, storm, …, calls), or all of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import resource
 import sys
 
 from benchmarks.goals import end
-from benchmarks.load import messages, requests, sockets, storm, streams, turns
+from benchmarks.load import calls, messages, requests, sockets, storm, streams, turns
 
-PARTS = {part.__name__.rpartition(".")[2]: part.main for part in (streams, sockets, storm, requests, messages, turns)}
+PARTS = {
+    part.__name__.rpartition(".")[2]: part.main for part in (streams, sockets, storm, requests, messages, turns, calls)
+}
 
 
 def main() -> None:
