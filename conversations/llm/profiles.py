@@ -90,7 +90,7 @@ _OPEN = Prepared(
     profile=(ModelProfile._meta.pk, -7),
     person=(User._meta.pk, -8),
 )
-"""`open_to` for one profile: every message of an open page asks it."""
+"""`open_to` for one profile, compiled: every event of an open page runs it."""
 
 
 def is_open_to(profile: ModelProfile, person_id: int) -> bool:

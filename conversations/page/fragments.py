@@ -123,7 +123,7 @@ def changed_since(shown: thread.ShownThread, version: str) -> str:
         return thread_and_meter(shown.conversation) + waiting
     fresh = [render_to_string("conversations/thread/_message.html", {"item": item, "fresh": True}) for item in items]
     seen = render_to_string("conversations/thread/_version.html", {"version": shown.version, "oob": True})
-    measured = meter(shown.conversation, foresees=False)
+    measured = meter(shown.conversation, with_forecast=False)
     return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + measured + waiting
 
 
@@ -143,12 +143,12 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
     return {"page": thread.thread_page(conversation), "version": thread.version(conversation)}
 
 
-def meter(conversation: Conversation, *, foresees: bool = True) -> str:
+def meter(conversation: Conversation, *, with_forecast: bool = True) -> str:
     """The meter, its warning, and the header's summary of the system prompt; for an agent, one meter a flow.
 
-    Without `foresees`, the page asks for the effect of a compaction once a person sees its place.
+    Without `with_forecast`, the page asks for the forecast of a compaction once its place is visible.
     """
-    measured = meters.meter(conversation, foresees=foresees)
+    measured = meters.meter(conversation, with_forecast=with_forecast)
     context = {
         "meter": measured,
         "profile": conversation_settings.profile_of(conversation),

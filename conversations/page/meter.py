@@ -120,9 +120,9 @@ class Meter:
     breaks_even: int | None
     """Turns after which that compaction has paid for itself, at the model's prices; None: no prices, or never."""
     after: After | None
-    """The next request after a compaction by hand; None where it would find nothing to compact, or is not foreseen."""
-    is_foreseen: bool
-    """Whether a compaction by hand was looked at; a page asks for it later where it was not."""
+    """The next request after a compaction by hand; None without a forecast, or where there is nothing to compact."""
+    has_forecast: bool
+    """Whether `after` was computed; a page asks for it later if not."""
     budgets: Mapping[str, int]
     """The most tokens by kind that requests of this chat have room for."""
 
@@ -142,10 +142,10 @@ class Meter:
         return self.frees < LITTLE_SHARE * self.used
 
 
-def meter(conversation: Conversation, *, foresees: bool = True) -> Meter | None:
+def meter(conversation: Conversation, *, with_forecast: bool = True) -> Meter | None:
     """The conversation's meter; None without a model, since the window is the model's.
 
-    What a compaction by hand would leave takes half of its time, so it is left out where nobody looks (`foresees`).
+    The forecast of a compaction by hand takes half of the time, so callers that do not show it leave it out.
     """
     loaded = recall.load(conversation.pk)
     used = usage.usage_of(loaded)
@@ -173,8 +173,8 @@ def meter(conversation: Conversation, *, foresees: bool = True) -> Meter | None:
         room=max(0, window.budget - used.system),
         lowered=window_words.lowered(conversation.model),
         breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
-        after=_after(conversation, loaded, policy, checkpoints) if foresees else None,
-        is_foreseen=foresees,
+        after=_after(conversation, loaded, policy, checkpoints) if with_forecast else None,
+        has_forecast=with_forecast,
         budgets=_budgets(loaded.head, recall.project_policy(loaded.head), used),
     )
 

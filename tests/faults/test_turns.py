@@ -136,7 +136,7 @@ async def test_a_reply_that_a_summary_stands_for_is_not_rewritten(filled: Conver
         await sync_to_async(turn.retry)(chat.conversation, reply.pk)
 
 
-async def test_an_unforeseen_fault_of_a_summariser_is_a_step_of_the_ladder(filled: Conversation, chat: Chat) -> None:
+async def test_an_unforeseen_fault_of_a_summariser_is_a_step_of_the_chain(filled: Conversation, chat: Chat) -> None:
     """What it looks up fails as nothing of a database does."""
     broken: list[str] = []
 

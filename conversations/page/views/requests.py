@@ -89,7 +89,7 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         "is_own": True,
         "is_chat": True,
         "coming": coming,
-        "meter": meter(conversation, foresees=False),
+        "meter": meter(conversation, with_forecast=False),
         "facts": facts_kept(conversation),
         "unsupported": unsupported_in_force(conversation),
         "rows": [Row(part, cost=price(conversation, part.tokens)) for part in parts],
@@ -104,8 +104,8 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
 @member
 @never_cache
 @require_GET
-def foreseen(request: Request, pk: UUID) -> HttpResponse:
-    """The meter, with what a compaction by hand would leave."""
+def meter_with_forecast(request: Request, pk: UUID) -> HttpResponse:
+    """The meter, with the forecast of a compaction by hand."""
     return HttpResponse(fragments.meter(get_conversation(request.user, pk)))
 
 

@@ -128,7 +128,7 @@ def test_a_page_that_comes_back_asks_for_what_compact_frees_once_it_is_seen(
     address = reverse("meter", args=[conversation.pk])
     fetched = pages.get("thread", conversation.pk, htmx=True, version=version).content.decode()
     assert "Written while the page was away." in fetched and "frees" not in fetched.replace('id="frees"', "")
-    assert fetched.count(f'hx-get="{address}" hx-trigger="intersect once"') == 2, "beside Compact and in the meter"
+    assert fetched.count(f'hx-get="{address}" hx-trigger="intersect"') == 2, "beside Compact and in the meter"
     asked = pages.get("meter", conversation.pk).content.decode()
     assert "frees about" in asked and address not in asked
 
