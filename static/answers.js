@@ -27,11 +27,12 @@ const isInWords = (xhr) => Boolean(xhr.getResponseHeader("HX-Retarget"));
 document.addEventListener("htmx:beforeRequest", (event) => {
   const { elt, xhr } = event.detail, { onload } = xhr;
   if (elt.dataset.once === "done") event.preventDefault();
-  if (!isAct(event)) return;
   // A control may be gone when its answer comes: it is put back until the answer is read. The place that the answer was
-  // meant for may have been read again meanwhile: the answer goes where that place is now.
+  // meant for may have been read again meanwhile: the answer goes where that place is now. A part that asks by itself
+  // and is gone has been replaced by a newer one, which asks for itself: the older answer is not read.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it runs in the place of htmx's own, and calls that
   xhr.onload = () => {
+    if (!isAct(event)) { if (elt.isConnected) onload(); return; }
     const isGone = !elt.isConnected, { detail } = event;
     if (isGone) { elt.hidden = true; document.body.append(elt); }
     if (!detail.target.isConnected) detail.target = document.getElementById(detail.target.id) ?? detail.target;

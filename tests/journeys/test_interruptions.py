@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.journeys.site import PASSWORD, Person, long_conversation
 from tests.llm_server import LlmServer
@@ -124,3 +124,23 @@ def test_a_page_that_lost_its_socket_asks_for_what_compact_frees(alice: Person, 
         expect(other.locator("#thread")).to_contain_text("Written for another tab.")
     expect(alice.page.locator("#thread")).to_contain_text("Written for another tab.")
     expect(alice.page.locator("#frees")).to_contain_text("frees about")
+
+
+def test_an_answer_for_a_part_that_was_replaced_meanwhile_is_dropped(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    held: list[Route] = []
+    alice.page.route("**/meter", lambda route: held.append(route))
+    with alice.page.expect_request("**/meter"):
+        alice.page.locator("#frees").evaluate(
+            """(old) => {
+                const asks = `hx-get="${location.pathname}meter" hx-trigger="intersect" hx-swap="none"`;
+                old.outerHTML = `<small id="frees" ${asks}>older</small>`;
+                htmx.process(document.querySelector("#frees"));
+            }"""
+        )
+    alice.page.locator("#frees").evaluate("(old) => { old.outerHTML = '<small id=frees>newer</small>' }")
+    with alice.page.expect_response("**/meter"):
+        held[0].continue_()
+    alice.page.wait_for_timeout(300)
+    expect(alice.page.locator("#frees")).to_have_text("newer")
+    assert alice.complaints == []
