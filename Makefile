@@ -71,6 +71,7 @@ torture: needs
 	@LIVES=300 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life.py
 	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
 	@$(PYTHON) -m pytest -q -n 2 -m long
+	@PAGES=50 RECONNECTS=20 $(PYTHON) -m pytest -q --timeout=0 tests/journeys/test_reconnects.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_schema.py
 	@KILLS_EVERY=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/ops/test_releases.py tests/faults/test_killed_saves.py
 	@FAULTY_TURNS=500 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/turns/test_mixed_faults.py

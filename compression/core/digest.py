@@ -22,7 +22,8 @@ def digest_after(digest: str, role: str, content: str, tools: Sequence[ToolUse],
     The hashed text of a message without images has no entry for images: these digests equal those that were stored
     before messages could have images.
     """
-    calls = [[use.call_id, use.name, use.arguments, use.result] for use in tools]
-    hashes = [[image.hash for image in images]] if images else []
-    hashed = json.dumps([digest, role, content, calls, *hashes], ensure_ascii=True)
+    # A JSON array, put together here: most messages are text alone, and a text alone is encoded several times faster.
+    calls = json.dumps([[use.call_id, use.name, use.arguments, use.result] for use in tools]) if tools else "[]"
+    hashes = f", {json.dumps([image.hash for image in images])}" if images else ""
+    hashed = f'["{digest}", "{role}", {json.dumps(content)}, {calls}{hashes}]'
     return hashlib.sha256(hashed.encode()).hexdigest()

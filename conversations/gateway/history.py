@@ -18,6 +18,7 @@ from conversations.errors import Invalid
 from conversations.gateway.boilerplate import places_in, without_facts
 from conversations.gateway.history_repair import storable
 from conversations.gateway.messages import (
+    PLAIN,
     ROLES,
     Raw,
     Use,
@@ -120,7 +121,7 @@ def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Itera
     digest, start = "", 0
     while start < len(entries):
         raw, calls = entries[start], calls_of(entries[start])
-        answers = _answers(entries[start + 1 : start + 1 + len(calls)], calls)
+        answers = _answers(entries[start + 1 : start + 1 + len(calls)], calls) if calls else {}
         whole = tuple(text_of(answers[number]) if number in answers else None for number in range(len(calls)))
         role, content, uses = ROLES[raw["role"]], spoken_text(raw), _uses(calls, whole)
         digest, group = digest_after(digest, role, content, uses), (raw, *answers.values())
@@ -149,6 +150,8 @@ def _with_places(turn: Turn) -> Turn:
 
 def _thoughts(raw: Raw) -> str:
     """The thoughts that a message returns to the model that wrote them."""
+    if raw.keys() <= PLAIN:
+        return ""
     found = [raw[name] for name in THOUGHTS if raw.get(name)]
     return "".join(thought if isinstance(thought, str) else as_json(thought) for thought in found)
 
@@ -169,6 +172,8 @@ def _answers(later: Sequence[Raw], calls: Sequence[Use]) -> Mapping[int, Raw]:
 
 def _uses(calls: Sequence[Use], results: Sequence[str | None]) -> tuple[ToolUse, ...]:
     """The tool uses as they are summarised: with cut results."""
+    if not calls:
+        return ()
     ids = _unlike([id[:MAX_ID_CHARS] for id, _, _ in calls])
     return tuple(
         ToolUse(id, name[:200], arguments, None if result is None else truncated(result))

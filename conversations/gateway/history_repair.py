@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conversations.context.transcript import NO_RESULT, ORPHAN
-from conversations.gateway.messages import Raw, as_json
+from conversations.gateway.messages import PLAIN, Raw, as_json
 from conversations.llm.providers.text_repair import without_halves
 
 MAX_DESCRIBED_CHARS = 2_000
@@ -25,6 +25,8 @@ _UNTOLD = frozenset({"type", "id", "status", "encrypted_content", "signature", "
 def mended(messages: object) -> object:
     """A chat completion's messages with arguments that parse, ids that are texts, and each result behind its call."""
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return messages
+    if all(message.keys() <= PLAIN and message.get("role") != "tool" for message in messages):
         return messages
     messages = [_with_id(_with_arguments(message), "tool_call_id") for message in messages]
     return list(_ordered(messages)) if any(_needs_order(messages)) else messages

@@ -17,6 +17,8 @@ ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+PLAIN = {"role", "content"}
+"""The fields of most messages; one without others has no tool calls, and no thoughts."""
 MAX_CALLS = 1_000
 """The most tool calls in one message."""
 

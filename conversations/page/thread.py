@@ -69,11 +69,18 @@ class ShownThread:
 
     @property
     def version(self) -> str:
-        """A text that changes with everything the thread shows, except the text of a streaming reply."""
+        """A text that changes with everything the thread and its head show, except the text of a streaming reply."""
         when, state = self.conversation.updated_at.timestamp(), self.conversation.compression_version
         last = self.keys[0] if self.keys else None
         end = f"{last.id}:{last.status}" if last else ":"
-        return f"{when}:{state}:{_fingerprint(self.keys[:LIMIT])}:{end}:{self._work}"
+        return f"{when}-{self._head}:{state}:{_fingerprint(self.keys[:LIMIT])}:{end}:{self._work}"
+
+    @property
+    def _head(self) -> str:
+        """A checksum of the fields that the page's head and the meter show."""
+        row = self.conversation
+        shown = row.title, row.model_id, row.effort, row.mode, row.goal_text, row.system_prompt, row.policy, row.rules
+        return f"{crc32(repr(shown).encode()):x}"
 
     @property
     def _work(self) -> str:

@@ -192,6 +192,19 @@ def test_a_thread_that_has_not_changed_is_not_sent_again(pages: Pages, conversat
     assert len(changed.with_attribute("data-message-id")) == 5
 
 
+@pytest.mark.parametrize("changed", [{"title": "Another"}, {"effort": "high"}, {"system_prompt": "Be brief."}])
+def test_a_page_that_missed_a_change_of_its_head_gets_it_alone(
+    pages: Pages, conversation: Conversation, changed: dict[str, str]
+) -> None:
+    fill(conversation, 4)
+    version = elements(pages.get("thread", conversation.pk)).by_id("version")["value"]
+    Conversation.objects.update(**changed)
+    answer = pages.get("thread", conversation.pk, version=version)
+    assert answer.status_code == 200
+    assert not elements(answer).with_attribute("data-message-id")
+    assert pages.get("thread", conversation.pk, version=elements(answer).by_id("version")["value"]).status_code == 204
+
+
 @pytest.mark.parametrize("version", ["", ":::", "::::", "x:y:z:u:v", "1:2:3:4:5:6", "ü" * 5_000])
 def test_a_version_that_nobody_gave_is_answered_with_all_of_the_thread(
     pages: Pages, conversation: Conversation, version: str
