@@ -69,6 +69,7 @@ torture: needs
 	@LARGEST=640000 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_readers.py
 	@IN_A_ROW=60 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life.py
+	@LIVES=1000 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life_on_a_page.py
 	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
 	@$(PYTHON) -m pytest -q -n 2 -m long
 	@PAGES=50 RECONNECTS=20 $(PYTHON) -m pytest -q --timeout=0 tests/journeys/test_reconnects.py
@@ -79,6 +80,7 @@ torture: needs
 	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture.floods
 	@$(PYTHON) -m tests.torture
+	@$(PYTHON) -m benchmarks.load soak
 
 # A wheel with all that the site needs, in dist/.
 wheel: $(VENV)/installed-dev

@@ -16,7 +16,16 @@ from tests.needs import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
 ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory", "ledger")
-LOADS = ("load storm", "load sockets", "load streams", "load requests", "load messages", "load turns", "load calls")
+LOADS = (
+    "load storm",
+    "load sockets",
+    "load streams",
+    "load requests",
+    "load messages",
+    "load turns",
+    "load calls",
+    "load soak",
+)
 AT_THE_GATEWAY = ("gateway", "clients", "programs")
 LONG = (
     *AT_THE_GATEWAY,

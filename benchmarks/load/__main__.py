@@ -1,4 +1,4 @@
-"""`python -m benchmarks.load [PART …]`: the named parts (streams, sockets, storm, …, calls), or all of them."""
+"""`python -m benchmarks.load [PART …]`: the named parts (streams, sockets, storm, …, soak), or all of them but soak."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import resource
 import sys
 
 from benchmarks.goals import end
-from benchmarks.load import calls, messages, requests, sockets, storm, streams, turns
+from benchmarks.load import calls, messages, requests, soak, sockets, storm, streams, turns
 
 PARTS = {
-    part.__name__.rpartition(".")[2]: part.main for part in (streams, sockets, storm, requests, messages, turns, calls)
+    part.__name__.rpartition(".")[2]: part.main
+    for part in (streams, sockets, storm, requests, messages, turns, calls, soak)
 }
+HOURS = {"soak"}
+"""The parts that take hours; `make torture` runs them."""
 
 
 def main() -> None:
-    asked = sys.argv[1:] or list(PARTS)
+    asked = sys.argv[1:] or [name for name in PARTS if name not in HOURS]
     if unknown := set(asked) - set(PARTS):
         sys.exit(f"{', '.join(sorted(unknown))}: there is {', '.join(PARTS)}.")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -55,9 +55,7 @@ class Child:
 
     @property
     def memory(self) -> int:
-        """Bytes of it that are in the machine's memory."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return next(1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+        return resident(self.process.pid)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -68,6 +66,12 @@ class Child:
         for pipe in (self.process.stdin, self.process.stdout):
             assert pipe
             pipe.close()
+
+
+def resident(process: int) -> int:
+    """The bytes of a process that are in the machine's memory."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return next(1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
 
 
 def cpu(process: int) -> float:
