@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conversations.gateway.history import parse_history
 from conversations.gateway.history_repair import mended, mended_tools, without_surrogates
 from conversations.gateway.openai_responses.items import messages_of
 from tests.gateway.caller import Caller
@@ -30,6 +31,18 @@ def test_a_valid_history_stays_as_it_is() -> None:
     history = [USER, calling(call("a"), call("b")), result("b"), result("a"), USER, calling(call("a")), result("a")]
     assert mended(history) == history
     assert [one is other for one, other in zip(mended(history), history, strict=True)] == [True] * 7  # type: ignore[call-overload]
+
+
+def test_a_call_without_any_result_gets_one() -> None:
+    said = mended([USER, calling(call("a"))])
+    assert [one["role"] for one in said] == ["user", "assistant", "tool"]  # type: ignore[attr-defined]
+
+
+def test_thoughts_that_go_back_to_their_model_are_counted() -> None:
+    def tokens(**thoughts: str) -> int:
+        return parse_history([USER, {"role": "assistant", "content": "Done.", **thoughts}]).tokens
+
+    assert tokens(reasoning_content="The folder has to be listed first.") > tokens() + 5
 
 
 @pytest.mark.parametrize(
