@@ -210,6 +210,7 @@ class Place:
             among=len(self.history),
             budget=budget,
             count=count_tokens,
+            question=question.content,
         )
         self.loaded = replace(self.loaded, recalled=recall.recalled(question.id, quotes, count_tokens))
 

@@ -200,6 +200,7 @@ def _recalled(
         own_budget=room.own,
         least=LEAST_IN_A_PROJECT if past.project else recall.MIN_SCORE_SHARE,
         language=recall.language_of(question.content, texts),
+        question=question.content,
     )
     found = recall.recalled(question.id, quotes, count_tokens)
     return found if found and found.tokens <= room.total else None, is_whole

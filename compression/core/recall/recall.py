@@ -16,6 +16,7 @@ from datetime import datetime
 from itertools import islice
 
 from compression.core.recall.ranking import bm25, occurrences, rarity
+from compression.core.recall.speakers import speakers_asked_about
 from compression.core.text.day_terms import day_term, days_asked, days_named, is_day
 from compression.core.text.index_terms import folded, index_terms, says_little, words_of
 from compression.core.text.language import likely_language
@@ -33,6 +34,8 @@ MANY_PASSAGES = 12
 """The passages that a small budget has room for: they are shorter there, so that they come from several places."""
 CHARS_PER_TOKEN = 4
 """The usual number of characters of a token, by which the length of passages follows the budget."""
+SPEAKER_FACTOR = 1.5
+"""The factor for passages of the speakers whose words the question is about."""
 NEIGHBOUR_SHARE = 0.3
 """The share of a passage's score that its neighbours get."""
 MAX_QUERY_TERMS, MAX_DAYS_ASKED = 20, 4
@@ -198,16 +201,20 @@ def chosen(
     own_budget: int | None = None,
     least: float = MIN_SCORE_SHARE,
     language: str = "",
+    question: str = "",
 ) -> tuple[Quote, ...]:
     """The passages that answer the query best and fit `budget` tokens together, in the order in which they were said.
 
     Those of this conversation take at most `own_budget` tokens, those of others the rest (None: no limit). None of
     them overlaps a passage that is `quoted` already, or scores below `least` of the best. `counts` is the number of
     messages with each term, `among` that of all messages. A passage without a term of the query is taken only beside
-    one that has it; terms of most messages do not count. Words are compared by the stems of `language`.
+    one that has it; terms of most messages do not count. Words are compared by the stems of `language`. Passages of the
+    speakers whose words the `question` is about score higher.
     """
     length = passage_chars(budget)
-    ranked = ranked_passages(messages, weights, counts=counts, among=among, length=length, language=language)
+    ranked = ranked_passages(
+        messages, weights, counts=counts, among=among, length=length, language=language, question=question
+    )
     best = ranked[0][0] if ranked else 0.0
     taken: list[Quote] = []
     seen: set[str] = set()
@@ -243,6 +250,7 @@ def ranked_passages(
     among: int,
     length: int,
     language: str = "",
+    question: str = "",
 ) -> list[tuple[float, Quote]]:
     """(score, passage) of all passages of the messages, about `length` characters each; the best first."""
     ordered = sorted(messages, key=lambda one: (one.conversation_id, one.created_at, one.id))
@@ -253,9 +261,12 @@ def ranked_passages(
         for term, weight in weights.items()
         if counts.get(term, 0) <= max(COMMON_SHARE * among, 1)
     }
-    scores = _scores(found, importance, length)
-    pieces = [quote for quote, _ in found]
-    return sorted(zip(scores, pieces, strict=True), key=lambda one: one[0], reverse=True)
+    speaks = speakers_asked_about(question[:READ_FROM_START], {one.name for one in ordered if one.name})
+    scored = [
+        (score * (SPEAKER_FACTOR if speaks(quote.source.role, quote.source.name) else 1.0), quote)
+        for score, (quote, _) in zip(_scores(found, importance, length), found, strict=True)
+    ]
+    return sorted(scored, key=lambda one: one[0], reverse=True)
 
 
 def render(quotes: Sequence[Quote]) -> str:
