@@ -19,7 +19,7 @@ export const complain = (words) => {
 
 // An act of a person, unlike the parts that the page reads again by itself, as the list of chats is.
 const isAct = ({ detail: { elt, requestConfig } }) => (
-  elt.id !== "conversations" && (requestConfig.verb === "post" || ["click", "toggle"].includes(requestConfig.triggeringEvent?.type))
+  elt.id !== "conversations" && (requestConfig.verb === "post" || ["click", "toggle", "beforetoggle"].includes(requestConfig.triggeringEvent?.type))
 );
 // Only a refusal that the site itself has put into words names its place; any other is a page of its own.
 const isInWords = (xhr) => Boolean(xhr.getResponseHeader("HX-Retarget"));

@@ -1,5 +1,5 @@
 // Controls that need no server: the theme, the list on a phone, Dismiss, the panel; and Enter in small fields.
-// Listens to theme, click, keydown, htmx:afterSwap and afterRequest, and to the closing of the panel.
+// Listens to theme, click, keydown, beforetoggle, htmx:afterSwap and afterRequest, and to the closing of the panel.
 import { find, panel } from "./page.js";
 
 // The worker shows a page of its own where the site cannot be reached; without TLS browsers have none but on this machine.
@@ -34,6 +34,13 @@ document.addEventListener("keydown", (event) => {
     event.target.form.requestSubmit();
   }
 });
+
+// A menu of the list, or of a message, is empty until it is first opened.
+document.addEventListener("beforetoggle", (event) => {
+  const { target, newState } = event;
+  const { filledFrom } = target.dataset;
+  if (newState === "open" && filledFrom && !target.childElementCount) htmx.ajax("GET", filledFrom, { source: target, event, target, swap: "innerHTML" });
+}, true);
 
 // The control that opened the panel has the focus again; where that was in a menu, which is closed by now, the control
 // that opens the menu.

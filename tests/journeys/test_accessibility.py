@@ -184,7 +184,7 @@ def _opens_what_there_is(alice: Person, check: Checked) -> None:
     expect(page.locator("#summary-text")).to_be_visible()
     check("a summary that is edited")
     page.keyboard.press("Escape")
-    asked = page.locator("#thread .message.assistant:has([id^=request-of])").first
+    asked = page.locator("#thread .message.assistant").filter(has_text=" in · ").first
     alice.chooses(asked, "What the model saw", role="link")
     expect(page.get_by_role("dialog")).to_be_visible()
     check("a request")

@@ -77,6 +77,20 @@ def test_what_was_searched_for_stands_beside_the_hit_that_was_opened(alice: Pers
     assert all("404" in complaint for complaint in alice.complaints), "that conversation is not this person's"
 
 
+def test_a_menu_that_could_not_be_read_is_read_when_it_is_opened_again(alice: Person) -> None:
+    page = alice.page
+    alice.imports(long_conversation(4) | {"title": "First"})
+    entry = page.locator("#conversations .entry", has_text="First")
+    entry.hover()
+    page.route("**/menu", lambda route: route.abort())
+    entry.locator(".dots").click()
+    expect(page.locator("#alert")).to_contain_text("The server cannot be reached.")
+    page.unroute("**/menu")
+    page.keyboard.press("Escape")
+    entry.locator(".dots").click()
+    expect(entry.get_by_role("button", name="Archive", exact=True)).to_be_visible()
+
+
 def test_a_conversation_is_pinned_and_archived_from_the_list_and_from_its_menu(alice: Person) -> None:
     page = alice.page
     for title in ("First", "Second"):

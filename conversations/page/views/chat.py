@@ -15,7 +15,7 @@ from conversations.access import get_conversation
 from conversations.context.reliability import reliability_of
 from conversations.instructions import conversation_settings
 from conversations.messages import attachments
-from conversations.messages.history import with_visible_parts
+from conversations.messages.history import state_of, with_visible_parts
 from conversations.models import Conversation, ModelProfile
 from conversations.page import agent_fragments, agent_view, compacted_history, fragments
 from conversations.page import thread as threads
@@ -97,6 +97,17 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     if asks_for_itself and (waits or not row.is_streaming):
         return trigger_client_event(response, "converge")
     return response
+
+
+@member
+@never_cache
+@require_GET
+def message_menu(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """The menu of more actions for a message."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.messages, pk=message_id)
+    context = {"message": row, "state": state_of(conversation, row)}
+    return render(request, "conversations/thread/_acts_menu.html", context)
 
 
 @member

@@ -39,6 +39,15 @@ MAX_TRASHED = 500
 
 
 @member
+@never_cache
+@require_GET
+def entry_menu(request: Request, pk: UUID) -> HttpResponse:
+    """The menu of the conversation in the list."""
+    entry = get_conversation(request.user, pk)
+    return render(request, "conversations/chat/_manage.html", {"entry": entry, "target": "closest li"})
+
+
+@member
 @require_POST
 def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)

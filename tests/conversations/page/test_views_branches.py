@@ -33,11 +33,19 @@ def acts(response: Any) -> str:
     return response.content.decode().partition('class="acts"')[2].partition("</p>")[0]
 
 
+def menu_of(pages: Pages, row: Message) -> str:
+    return str(pages.get("message_menu", row.conversation_id, row.pk).content.decode())
+
+
 def test_each_message_offers_what_fits_it(pages: Pages, conversation: Conversation) -> None:
     fill(conversation, 2)
-    asked, answered = (acts(pages.get("message", conversation.pk, numbered(conversation, at).pk)) for at in (0, 1))
-    assert "Edit" in asked and "Fork" in asked and "Regenerate" not in asked
-    assert "Regenerate" in answered and "Fork" in answered and "Edit" not in answered
+    rows = numbered(conversation, 0), numbered(conversation, 1)
+    asked, answered = (acts(pages.get("message", conversation.pk, row.pk)) for row in rows)
+    assert "Edit" in asked and "Regenerate" not in asked
+    assert "Regenerate" in answered and "Edit" not in answered
+    asked, answered = (menu_of(pages, row) for row in rows)
+    assert "Fork" in asked and "Compact up to here" in asked and "Regenerate with" not in asked
+    assert "Fork" in answered and "Regenerate with" in answered
 
 
 def test_what_is_being_written_or_was_replaced_offers_nothing(pages: Pages, conversation: Conversation) -> None:
@@ -53,8 +61,9 @@ def test_what_is_being_written_or_was_replaced_offers_nothing(pages: Pages, conv
 def test_a_compressed_message_offers_them_once_it_is_opened(pages: Pages, conversation: Conversation) -> None:
     fill(conversation, 20)
     compaction.request(conversation, trigger="manual", steering=Steering())
-    opened = pages.get("message", conversation.pk, numbered(conversation, 0).pk, body="")
-    assert "Edit" in acts(opened) and "Fork" in acts(opened) and "Compact up to here" not in acts(opened)
+    row = numbered(conversation, 0)
+    assert "Edit" in acts(pages.get("message", conversation.pk, row.pk, body=""))
+    assert "Fork" in menu_of(pages, row) and "Compact up to here" not in menu_of(pages, row)
 
 
 def test_the_last_reply_is_written_anew_at_once(pages: Pages, conversation: Conversation, llm: LlmServer) -> None:

@@ -112,6 +112,15 @@ def test_renaming_reaches_the_list_and_the_head_of_the_open_page(pages: Pages, u
     assert conversation.title == "A <b>"
 
 
+def test_the_menu_of_a_chat_in_the_list_comes_when_it_is_opened(pages: Pages, user: User) -> None:
+    conversation = Conversation.objects.create(owner=user, title="A <b>", pinned=True)
+    listed = elements(pages.get("home")).by_id(f"menu-{conversation.pk}")
+    assert listed["data-filled-from"] == reverse("entry_menu", args=[conversation.pk])
+    menu = pages.get("entry_menu", conversation.pk)
+    assert elements(menu).named("title")["value"] == "A <b>"
+    assert all(name in menu.content.decode() for name in ("Unpin", "Archive", "Delete"))
+
+
 @pytest.mark.parametrize("title", ["", "  ", "x" * 201])
 def test_a_title_has_its_limits(pages: Pages, user: User, title: str) -> None:
     conversation = Conversation.objects.create(owner=user, title="before")

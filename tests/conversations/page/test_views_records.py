@@ -60,12 +60,16 @@ def parts_of(page: str) -> list[str]:
 
 
 def test_each_reply_opens_what_the_model_saw(replies: list[Message], pages: Pages) -> None:
-    page = pages.get("chat", replies[0].conversation_id)
-    links = [one.get("href") for one in elements(page).with_attribute("hx-target") if one["hx-target"] == "#reader"]
     for reply in replies:
-        assert reverse("request", args=[reply.conversation_id, reply.pk]) in links
+        assert reverse("request", args=[reply.conversation_id, reply.pk]) in links_of(pages, reply)
     question = Message.objects.get(content="Third?")
-    assert reverse("request", args=[question.conversation_id, question.pk]) not in links
+    assert reverse("request", args=[question.conversation_id, question.pk]) not in links_of(pages, question)
+
+
+def links_of(pages: Pages, row: Message) -> list[str | None]:
+    """Where the message's menu leads to in the panel."""
+    menu = elements(pages.get("message_menu", row.conversation_id, row.pk))
+    return [one.get("href") for one in menu.with_attribute("hx-target") if one["hx-target"] == "#reader"]
 
 
 def test_the_page_shows_the_request_part_by_part(replies: list[Message], pages: Pages, llm: LlmServer) -> None:

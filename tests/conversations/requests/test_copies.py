@@ -332,13 +332,13 @@ async def test_the_page_and_the_api_show_it_for_a_copy(filled: Conversation, cha
     copy = await forked(chat)
     row = await told(copy.conversation, "Port 8443.")
 
-    def pages() -> tuple[str, str]:
-        there = Pages(user)
-        thread, request = there.get("chat", copy.conversation.pk), there.get("request", copy.conversation.pk, row.pk)
-        return thread.content.decode(), " ".join(request.content.decode().split())
+    def pages() -> tuple[str, str, str]:
+        there, ids = Pages(user), (copy.conversation.pk, row.pk)
+        thread, menu, request = there.get("chat", ids[0]), there.get("message_menu", *ids), there.get("request", *ids)
+        return thread.content.decode(), menu.content.decode(), " ".join(request.content.decode().split())
 
-    thread, request = await sync_to_async(pages)()
-    assert f'id="request-of-{row.pk}"' in thread and "1,000 in · 50 out" in thread
+    thread, menu, request = await sync_to_async(pages)()
+    assert f'id="request-of-{row.pk}"' in menu and "1,000 in · 50 out" in thread
     assert "Exactly what was sent: the hash agrees." in request and "600 of them cached" in request
 
 
