@@ -163,6 +163,7 @@ def test_each_service_knows_the_secrets_that_it_uses() -> None:
     assert (used["db"], used["redis"]) == ({"POSTGRES_PASSWORD"}, {"REDIS_PASSWORD"})
 
 
+@pytest.mark.long
 def test_the_migration_needs_nothing_but_its_own_environment(tmp_path: Path) -> None:
     with postgres() as database_url:
         own = SERVICES["migrate"]["environment"]
@@ -319,6 +320,7 @@ def test_a_file_that_was_not_touched_lately_is_not_well(tmp_path: Path) -> None:
     assert not well(str(file))
 
 
+@pytest.mark.long
 def test_workers_and_the_clock_are_well_while_they_reach_their_broker(tmp_path: Path) -> None:
     files = {name: tmp_path / name / "alive" for name in ("worker0", "beat")}
     with postgres() as database_url, redis() as server, ExitStack() as running:

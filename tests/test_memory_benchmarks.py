@@ -81,6 +81,7 @@ def test_an_interval_holds_the_mean_narrows_with_more_values_and_is_the_same_eac
     assert intervals.interval([0.25]) == (0.25, 0.25)
 
 
+@pytest.mark.long
 @pytest.mark.once
 @pytest.mark.skipif(not DATA.exists(), reason="the real conversations are kept beside the checkout")
 def test_a_reader_answers_and_a_judge_grades() -> None:

@@ -74,6 +74,7 @@ def test_a_database_of_an_older_version_is_not_touched(tmp_path: Path) -> None:
         refused_with(start(tmp_path, "web", DATABASE_URL=url), "manage.py migrate")
 
 
+@pytest.mark.long
 def test_without_redis_a_process_starts_and_says_so(tmp_path: Path) -> None:
     """Whatever else: pages work without it."""
     with postgres() as url, redis() as server:

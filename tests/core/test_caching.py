@@ -3,6 +3,8 @@ from __future__ import annotations
 import random
 import tracemalloc
 
+import pytest
+
 from compression.core.caching import cached_texts, cached_words
 from compression.core.text.index_terms import index_terms
 from compression.core.text.terms import terms_of
@@ -42,6 +44,7 @@ def test_long_words_are_read_anew() -> None:
     assert read == ["ab", "abcde", "abcde"]
 
 
+@pytest.mark.long
 def test_words_without_end_fill_no_more_than_so_many_megabytes() -> None:
     letters = random.Random(1)
 

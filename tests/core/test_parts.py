@@ -88,7 +88,7 @@ def draft_of(reader: Reader, **how: object) -> Draft:
     return asyncio.run(drafted(reader, **how))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     at_once=st.integers(1, 16),

@@ -40,6 +40,7 @@ def test_a_reader_takes_time_in_step_with_its_text(reader: str) -> None:
     assert not slow
 
 
+@pytest.mark.long
 def test_a_reader_that_is_slow_from_the_first_size_on_is_found() -> None:
     def burn(size: int) -> None:
         until = time.process_time() + 1.2 * (size / 4_000) ** 2

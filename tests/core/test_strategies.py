@@ -459,7 +459,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(steps, min_size=1, max_size=14))
 def test_whatever_the_order_of_strategies_summarisers_and_windows(plan: list[tuple[object, ...]]) -> None:
     chat = Chat()

@@ -19,6 +19,7 @@ TASK = ("delegate_task", json.dumps({"task": "Add 4 and 5."}))
 NINE = ("calculate", '{"expression": "4 + 5"}')
 
 
+@pytest.mark.long
 def test_a_run_goes_on_after_a_kill(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         with closing(sqlite3.connect(served.site.data / "chatsite.sqlite3")) as database, database:

@@ -39,6 +39,7 @@ def test_a_second_server_on_one_sqlite_is_refused_until_the_first_is_gone(llm: L
         site.start()
 
 
+@pytest.mark.long
 def test_a_second_server_on_one_postgresql_needs_redis(llm: LlmServer, tmp_path: Path) -> None:
     with postgres() as url, Site(tmp_path, llm_url=llm.url, DATABASE_URL=url, SECRET_KEY=SECRET) as site:
         other = tmp_path / "other"

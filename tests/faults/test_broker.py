@@ -93,6 +93,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield shop
 
 
+@pytest.mark.long
 def test_a_reply_that_a_worker_writes_is_stopped_by_any_process_at_once(shop: Shop) -> None:
     stopped_after = min(_stop_takes(shop) for _ in range(2))  # a busy machine is slow once
     assert stopped_after < BEAT / 2, f"{stopped_after:.1f} s: that was the row, not Redis"
@@ -145,6 +146,7 @@ def test_celery_finds_no_connection_that_it_would_close_under_the_loop(shop: Sho
     assert (done.returncode, done.stdout.strip()) == (0, b"None"), done.stderr
 
 
+@pytest.mark.long
 def test_a_worker_that_is_told_to_stop_hands_what_it_cannot_finish_to_another(shop: Shop) -> None:
     with _without_clock(shop):
         _asks_in_vain(shop, "wait for me")
@@ -157,6 +159,7 @@ def test_a_worker_that_is_told_to_stop_hands_what_it_cannot_finish_to_another(sh
         shop.cluster.kill("worker1")
 
 
+@pytest.mark.long
 def test_a_worker_looks_for_what_waits_as_soon_as_it_is_there(shop: Shop) -> None:
     with _without_clock(shop):
         _asks_in_vain(shop, "do not forget me")

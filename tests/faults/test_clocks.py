@@ -57,6 +57,7 @@ def messages(served: Served, id: str) -> list[dict[str, Any]]:
     return [item for item in items if "role" in item]
 
 
+@pytest.mark.long
 @pytest.mark.once
 def test_a_chat_goes_on_through_summaries_while_the_clock_jumps(served: Served, clock: Path) -> None:
     id = served.ask("POST", "/api/conversations", {"title": "clocks"})["id"]

@@ -89,6 +89,7 @@ def say(served: Served, text: str = "?") -> None:
         connection.recv(100)
 
 
+@pytest.mark.long
 def test_open_streams_take_no_place_of_a_request(served: Served) -> None:
     begin(served)
     with ExitStack() as opened:
@@ -134,6 +135,7 @@ def test_a_server_that_stops_ends_its_streams_at_once(served: Served) -> None:
         assert time.monotonic() - began < 8
 
 
+@pytest.mark.long
 def test_a_program_goes_on_at_any_process_of_a_site_and_after_a_restart(tmp_path: Path, llm: LlmServer) -> None:
     with (
         postgres() as database,

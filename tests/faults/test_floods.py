@@ -72,6 +72,7 @@ def test_slow_bodies_hold_little_memory_and_others_are_served(served: Served) ->
         assert seconds(served, "/") < 3
 
 
+@pytest.mark.long
 def test_pages_and_probes_do_not_wait_for_a_flood_of_sign_ins(served: Served) -> None:
     seconds(served, "/")
     with ThreadPoolExecutor(24) as pool:

@@ -72,6 +72,7 @@ def test_the_page_says_so_in_its_alert(served: Served) -> None:
     assert "full or read-only" in refused.text
 
 
+@pytest.mark.long
 def test_a_reply_that_cannot_be_stored_is_written_again_once_there_is_room(served: Served) -> None:
     id = served.ask("POST", "/api/conversations", {"title": "long"})["id"]
     served.llm.enqueue("word " * 1_000, drip=0.002)

@@ -305,6 +305,7 @@ def test_pings_of_a_peer_that_never_reads_are_not_answered_without_end(served: S
     assert served.memory - before < KEPT
 
 
+@pytest.mark.long
 def test_a_stream_whose_reader_goes_away_is_listened_to_no_more(served: Served) -> None:
     with deaf_stream(served):
         wait_until(lambda: heard(served) == 1, what="its listener")

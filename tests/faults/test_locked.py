@@ -22,6 +22,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield site
 
 
+@pytest.mark.long
 def test_a_locked_database_is_503_with_a_time_to_come_again(served: Served) -> None:
     id = served.ask("POST", "/api/conversations", {"title": "held"})["id"]
     headers = {"Authorization": f"Bearer {served.key}"}

@@ -29,6 +29,8 @@ from tests.llm_server import LlmServer
 from tests.promql import asked_by
 from tests.servers import postgres, redis, wait_until
 
+pytestmark = pytest.mark.long
+
 TOKEN = "a-token-of-the-tests-0123456789"
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs" / "grafana-dashboard.json").read_text())
 Series = dict[str, dict[frozenset[tuple[str, str]], float]]

@@ -52,6 +52,7 @@ def test_an_attack_is_one(tmp_path: Path) -> None:
     assert (tmp_path / "loaded").is_dir()
 
 
+@pytest.mark.long
 def test_pickles_in_the_cache_and_in_sessions_are_not_loaded(tmp_path: Path) -> None:
     with redis() as server:
         site = Cluster(
@@ -69,6 +70,7 @@ def test_pickles_in_the_cache_and_in_sessions_are_not_loaded(tmp_path: Path) -> 
     assert not (tmp_path / "loaded").exists()
 
 
+@pytest.mark.long
 def test_a_worker_throws_a_pickled_message_away_and_goes_on(tmp_path: Path) -> None:
     with postgres() as database_url, redis() as server:
         site = Cluster(tmp_path, database_url=database_url, redis_url=server.url, llm_url="", webs=1, workers=1)

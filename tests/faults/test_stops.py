@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from tests.faults.serving import serving
 from tests.journeys.site import Site
 
@@ -17,6 +19,7 @@ PEOPLE, ROUNDS = 8, 4
 STOPS_IN = 15
 
 
+@pytest.mark.long
 def test_a_server_stops_while_pages_are_asked_for(tmp_path: Path) -> None:
     with serving(tmp_path, STOP_GRACE_SECONDS="0") as served:
         for number in range(ROUNDS):

@@ -342,6 +342,7 @@ def test_another_person_s_import_is_their_own(ada: User) -> None:
     assert sorted(Conversation.objects.values_list("owner__username", flat=True)) == ["ada", "eve"]
 
 
+@pytest.mark.long
 def test_a_file_has_at_most_5000_conversations_and_100000_messages(ada: User) -> None:
     with pytest.raises(Invalid, match="file: at most 5,000 conversations"):
         taken(ada, *[{"mapping": {}}] * 5_001)

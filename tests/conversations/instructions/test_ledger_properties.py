@@ -61,7 +61,7 @@ EXTRACTIVE = {"summariser": "extractive", "min_messages": 1}
 
 
 @given(said=st.lists(st.sampled_from(SAID), min_size=2, max_size=4), acts=st.lists(ACT, min_size=3, max_size=8))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_ledger_holds_whatever_is_done(user: User, profile: ModelProfile, said: list[str], acts: list[Any]) -> None:
     conversation = Conversation.objects.create(owner=user, model=profile, policy=EXTRACTIVE)
     for text in said:

@@ -507,6 +507,7 @@ def state_of(values: Lines) -> tuple[int, int]:
     return len(messages), len(checkpoints)
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_rows(site: Conversation, tmp_path: Path) -> None:
     path = tmp_path / "b"
     peaks = []

@@ -112,6 +112,7 @@ def test_a_backup_of_an_earlier_release_is_restored(release: str, new: Path, tmp
     assert "whole" in run(tmp_path, "shell", "-v0", text=CHECKS)
 
 
+@pytest.mark.long
 def test_a_backup_of_an_upgraded_database_fits_a_new_one(new: Path, tmp_path: Path) -> None:
     shutil.copy(new / "chatsite.sqlite3", tmp_path)
     upgraded = tmp_path / "upgraded"
@@ -123,6 +124,7 @@ def test_a_backup_of_an_upgraded_database_fits_a_new_one(new: Path, tmp_path: Pa
     assert "whole" in run(tmp_path, "shell", "-v0", text=CHECKS)
 
 
+@pytest.mark.long
 def test_a_migration_that_dies_again_and_again_is_finished_by_the_next(new: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": "", "SECRET_KEY": "k" * 40}
     environment["DJANGO_SETTINGS_MODULE"] = "chatsite.settings"

@@ -149,6 +149,7 @@ def test_the_rest_of_a_text_that_takes_too_long_is_plain() -> None:
     assert "x = 1" in html and time.monotonic() - began < 10
 
 
+@pytest.mark.long
 def test_an_image_that_takes_too_long_is_refused_in_words() -> None:
     with pytest.raises(Invalid, match="could not be read within 4 seconds") as refused:
         images.read_image(heavy.scans())
