@@ -128,10 +128,12 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 
 // --- The socket -----------------------------------------------------------------------------------------------------
 
+// An update that is too large for the socket comes as a word that there are changes (`ASK_FOR_CHANGES` of `consumers.py`).
 // A piece that belongs to one state of a reply is of no use where another one was fetched meanwhile: the page asks for
 // the latest.
 let convergedAt = 0;
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  if (event.detail.message === "<!-- ask for changes -->") { event.preventDefault(); converge(); return; }
   const place = /^<div hx-swap-oob="\w+:#(tail-[\w-]+)"/.exec(event.detail.message)?.[1];
   if (!place || document.getElementById(place)) return;
   event.preventDefault();

@@ -35,6 +35,8 @@ DATABASE_RETRY_SECONDS = 1.0
 """The wait between two attempts to reach the database."""
 MAX_FRAGMENT_BYTES = 60_000
 """The most bytes of a frame, below the server's MAX_FRAME_BYTES. The page fetches larger fragments by HTTP."""
+ASK_FOR_CHANGES = "<!-- ask for changes -->"
+"""The frame in place of a larger fragment; `thread.js` then fetches the changes."""
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +131,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             if event.type in (*ENDS, EventType.RESYNC):
                 self.reply_markdown, self.plain = StreamedMarkdown(""), ""
             html = await sync_to_async(fragments.render_event)(self.conversation_id, event)
-        return html if len(html.encode()) <= MAX_FRAGMENT_BYTES else fragments.refetch(self.conversation_id)
+        return html if len(html.encode()) <= MAX_FRAGMENT_BYTES else ASK_FOR_CHANGES
 
     async def _grown(self, event: Event) -> str:
         """The fragment for a piece of a reply. Most pieces are appended; the end of a line may change the markup."""

@@ -53,13 +53,6 @@ def gone() -> str:
     return by_itself("#thread", note) + by_itself("#compression-status", "")
 
 
-def refetch(conversation_id: UUID) -> str:
-    """The fragment that makes the page fetch its changes, for an update too large for the socket."""
-    return by_itself(
-        "#said", render_to_string("conversations/thread/_refetch.html", {"conversation_id": conversation_id})
-    )
-
-
 def delta(event: Event) -> str:
     """The fragment that appends a piece of a reply. It runs for every token, so it reads no rows."""
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'

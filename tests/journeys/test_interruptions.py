@@ -38,6 +38,24 @@ def test_a_page_reloaded_while_a_reply_streams_or_a_fold_runs_goes_on(alice: Per
     assert alice.complaints == []
 
 
+def test_what_is_too_large_for_the_socket_is_asked_for_at_once(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("First.")
+    alice.says("One?")
+    alice.is_answered("First.")
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    messages(other, 2)
+    other.route("**/messages/*", lambda route: route.abort())  # the page does not ask for the reply by the clock
+    llm.enqueue("a long word " * 9_000 + "the end", piece=20_000)
+    with other.expect_response(lambda answer: "/thread?version=" in answer.url and answer.status == 200):
+        alice.says("Two?")
+    expect(other.locator("#thread .message").last).to_have_attribute("data-status", "complete")
+    expect(other.locator("#thread .message").last).to_contain_text("the end")
+    messages(other, 4)
+    assert alice.complaints == []
+
+
 def test_the_back_button_shows_what_came_meanwhile(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     llm.enqueue("First.")

@@ -13,7 +13,7 @@ from django.urls import path
 
 from conversations.models import Conversation, ModelProfile, User
 from conversations.page import fragments
-from conversations.page.consumers import MAX_RECEIVED_FRAMES, ConversationConsumer
+from conversations.page.consumers import ASK_FOR_CHANGES, MAX_RECEIVED_FRAMES, ConversationConsumer
 from conversations.runtime.events import hub, publish
 from conversations.runtime.subscription import MAX_QUEUED_EVENTS, Event
 from tests.conversations.chat import Chat, fill
@@ -160,4 +160,4 @@ async def test_what_is_too_large_for_a_frame_is_fetched_by_the_page(chat: Chat, 
         frames.append(await communicator.receive_from(timeout=5))
     await communicator.disconnect()
     assert all(len(frame.encode()) <= 65_536 for frame in frames)
-    assert [frame for frame in frames if f'hx-get="/c/{chat.conversation.pk}/thread" hx-trigger="load"' in frame]
+    assert ASK_FOR_CHANGES in frames
