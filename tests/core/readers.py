@@ -100,6 +100,7 @@ READERS: dict[str, Callable[[str], object]] = {
         [_turn("Restart the database of node-7."), _turn_of_model("Done.")],
     ),
     "query_of": lambda text: recall.query_of(text, [text]),
+    "speakers_asked_about": lambda text: recall.speakers_asked_about(text, ["Ada"]),
     "listings": lambda text: (listings.without_listings(text), listings.shortened_listings(text)),
     "count_tokens": count_tokens,
 }

@@ -51,6 +51,7 @@ def test_a_speaker_whom_the_question_names_comes_first(asked: str) -> None:
     "question",
     [
         "Welchen Port hast du für die Datenbank vorgeschlagen?",
+        "Welchen Port haben Sie für die Datenbank vorgeschlagen?",
         "Quel port avez-vous proposé pour la base ?",
         "¿Qué puerto propuso usted para la base?",
         "Какой порт ты предложил для базы?",
@@ -62,7 +63,9 @@ def test_the_assistant_is_addressed_in_other_languages_too(question: str) -> Non
     assert not speaks("user", "")
 
 
-@pytest.mark.parametrize("question", ["Sag mir, welchen Port ich dir nannte.", "你告诉我的端口是什么"])
+@pytest.mark.parametrize(
+    "question", ["Sag mir, welchen Port ich dir nannte.", "Sie läuft auf welchem Port?", "你告诉我的端口是什么"]
+)
 def test_the_own_words_of_who_asks_count_in_other_languages_too(question: str) -> None:
     speaks = recall.speakers_asked_about(question, ())
     assert speaks("user", "") and not speaks("assistant", "")
