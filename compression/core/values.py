@@ -254,7 +254,7 @@ class Steering:
 class Passage:
     """A part of the transcript that fits a summariser, with the requirements for its summary.
 
-    `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("": none). `prompt` is a template
+    `text` is the rendering of `turns`; `earlier` is the summary to include ("": none). `prompt` is a template
     that replaces the default one ("": the default). `facts` are those that the summary should keep, for summarisers
     that select by them. `taken_back` are sentences that the summary must not state. `number` is its place among the
     requests of the whole summary. One that `merges` has the summaries of parts as its turns and text.

@@ -1,7 +1,7 @@
 """Builds the request to a model: the system prompt, the summary, kept and live messages, always in this order.
 
-Passages that are recalled of the compacted part stand right before the question that they are recalled for: all that
-stands before them stays the same from turn to turn, and a provider's cache can serve it.
+Passages recalled from the compacted part stand right before their question: everything before them stays the same from
+turn to turn, so that a provider's cache can serve it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ async def forwarded(
 ) -> HttpResponseBase:
     """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError.
 
-    A provider that speaks the caller's protocol gets a request that nothing is put into as it is.
+    A request that nothing is added to goes unchanged to a provider that speaks the caller's protocol.
     """
     if state is None and protocol is MESSAGES and native.speaks(asked.profile):
         return await _by_messages(request, asked, None, asked.given, call, held)

@@ -27,7 +27,7 @@ class FoundMessages(NamedTuple):
 def find_words(conversation: Conversation, query: str) -> FoundMessages:
     """The messages with all words of a query, in any case; "words in quotes" as they stand.
 
-    Raises Invalid for a query that is too long, no text, or takes too long.
+    Raises Invalid for a query that is too long, is not text, or takes too long to answer.
     """
     terms = terms_of(clean_text("q", query, limit=MAX_QUERY_CHARS, allow_blank=True))
     if not terms:

@@ -53,7 +53,7 @@ def _signed_out(user: AbstractBaseUser | None, **_: Any) -> None:
 
 
 def _failed(credentials: dict[str, Any], **_: Any) -> None:
-    """Note the name only of an account that there is: people type passwords into the wrong field."""
+    """Log the typed name only if an account has it: people type passwords into the name's field."""
     note(Action.SIGN_IN_FAILED, User.objects.filter(username=str(credentials.get("username", ""))[:150]).first())
 
 

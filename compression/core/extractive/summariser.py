@@ -65,7 +65,7 @@ def extract(
     facts: Sequence[Fact] | Sequence[CountedFact] = (),
     taken_back: Sequence[str] = (),
 ) -> str:
-    """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
+    """A summary of `turns`, including the summary `earlier`, of at most `max_tokens` as `count` counts them.
 
     Never raises; equal input gives equal text. A limit below the five headings (about 25 tokens) returns only a part
     of them. `sparse` omits headings without content, so the text may be "". `covers`: `earlier` is of the same turns;

@@ -1,4 +1,4 @@
-"""Parses an earlier summary back into notes, so that they can be folded into the next summary."""
+"""Parses an earlier summary back into notes, so that the next summary can include them."""
 
 from __future__ import annotations
 

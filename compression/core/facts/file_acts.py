@@ -171,7 +171,7 @@ def _without_heredocs(text: str) -> str:
 
 
 def _commands(text: str) -> Iterator[list[str]]:
-    """The words of each command of a shell's line; none of a text that is no shell's."""
+    """The words of each command of a shell's line; none for a text that is not a shell's."""
     for line in text.splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True

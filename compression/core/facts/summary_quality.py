@@ -78,7 +78,7 @@ def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] |
 
 
 def facts_of(passage: Passage) -> tuple[Fact, ...]:
-    """The facts of a passage and of the summary that is folded into its own."""
+    """The facts of a passage and of the earlier summary that its own includes."""
     said = (statement for turn in passage.turns for statement in statements_of(turn))
     return find_facts([*statements_in_summary(passage.earlier), *said])
 

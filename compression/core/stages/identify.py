@@ -181,7 +181,7 @@ def _context_tokens(transcript: Transcript, policy: Policy) -> int:
 def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy) -> int:
     """The number of checkpoints that stay beside the new one.
 
-    If the cut does not move, the last checkpoint is folded into the new one: no two may end at the same message.
+    If the cut does not move, the new checkpoint includes the last one: no two may end at the same message.
     """
     if policy.folds:
         return 0
