@@ -95,12 +95,15 @@ def test_the_page_pins_unpins_and_folds_up_to_a_message(filled: Conversation, cl
     address = reverse("protect", args=[filled.pk, row.pk])
     assert client.post(address, {"on": "1"}).status_code == 204  # type: ignore[attr-defined]
     assert Message.objects.get(pk=row.pk).is_protected
-    page = client.get(reverse("chat", args=[filled.pk])).content.decode()  # type: ignore[attr-defined]
-    assert "Unpin" in page
-    assert "Compact up to here" in page
+    tenth = Message.objects.get(content__startswith="Message 9 ")
+    pinned, live = (
+        client.get(reverse("message_menu", args=[filled.pk, one.pk])).content.decode()  # type: ignore[attr-defined]
+        for one in (row, tenth)
+    )
+    assert "Unpin" in pinned and "Compact up to here" not in pinned
+    assert "Unpin" not in live and "Compact up to here" in live
     assert client.post(address).status_code == 204  # type: ignore[attr-defined]
     assert not Message.objects.get(pk=row.pk).is_protected
-    tenth = Message.objects.get(content__startswith="Message 9 ")
     client.post(reverse("compact", args=[filled.pk]), {"up_to": str(tenth.pk)})  # type: ignore[attr-defined]
     filled.refresh_from_db()
     assert filled.compressed_at == tenth.created_at
