@@ -70,12 +70,16 @@ class Caller:
     def summaries(self) -> int:
         return len(self.served.llm.summaries)
 
-    def call(self, *, count: int = 1) -> dict[str, Any]:
-        """The last row of the site's calls, once there are `count`: they are recorded after the answer."""
+    def call(self, *, count: int = 1, **columns: Any) -> dict[str, Any]:
+        """The last recorded call with these values, once there are `count`: it is recorded after its answer.
+
+        Name a value that only this test's call has where an earlier test's row may still arrive.
+        """
         rows: list[dict[str, Any]] = []
         until = time.monotonic() + 5
         while len(rows) < count and time.monotonic() < until:
-            rows = self.rows("SELECT * FROM conversations_gatewaycall ORDER BY id")
+            every = self.rows("SELECT * FROM conversations_gatewaycall ORDER BY id")
+            rows = [row for row in every if columns.items() <= row.items()]
             time.sleep(0.02)
         assert len(rows) >= count, "the call was not recorded"
         return rows[-1]
