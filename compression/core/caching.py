@@ -1,4 +1,4 @@
-"""Caches of what texts were read as, bounded by characters: no text of any length fills a process's memory."""
+"""Caches for the results of reading texts, limited in characters, so that long texts cannot fill a process's memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ type Reader = Callable[..., Any]
 
 
 def cached_words[F: Reader](*, entries: int, chars: int) -> Callable[[F], F]:
-    """Keep the results for the latest `entries` texts of at most `chars` characters; longer ones are read anew."""
+    """Keep the results for the latest `entries` texts of at most `chars` characters; longer ones are read each time."""
 
     def decorate(read: F) -> F:
         kept = lru_cache(maxsize=entries)(read)

@@ -1,4 +1,4 @@
-"""Renders the active checkpoints as the text that stands for the condensed messages in a request."""
+"""Renders the active checkpoints as the text that replaces the condensed messages in a request."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from compression.core.values import Image, ToolUse, Turn
 
 
 def extend_digest(digest: str, turns: Iterable[Turn]) -> str:
-    """The digest of the history that `digest` stands for, followed by `turns` (SHA-256 in hex; "": no history)."""
+    """The digest of a history with the digest `digest`, followed by `turns` (SHA-256 in hex; "": no history)."""
     for turn in turns:
         digest = digest_after(digest, turn.role, turn.content, turn.tools, turn.images)
     return digest

@@ -1,4 +1,4 @@
-"""Why a reply or a summary failed, as a program counts it: written to the row where the error is raised."""
+"""Codes for the failures of replies and summaries, stored in the row when the error is raised."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Forecast:
 def after_compaction(
     transcript: Transcript, policy: Policy, *, is_selected: bool, count: TokenCounter
 ) -> Forecast | None:
-    """The next request after a compaction by hand; None where there is nothing to compact.
+    """The next request after a compaction by hand; None if there is nothing to compact.
 
     `is_selected`: no model writes the summary, so it fills its limit. A model's is taken to have the policy's length.
     """

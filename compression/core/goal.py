@@ -22,7 +22,7 @@ Beyond that, completed steps, decisions that are not locked, and the oldest arti
 """
 
 MAX_MARK_CHARS = 1_000
-"""Characters of a mark that are compared, where the mark is in a text that the summariser did not write."""
+"""The number of compared characters of a mark in a text that the summariser did not write."""
 
 _MARK = re.compile(
     r"^[ \t]*+(?:[-*+][ \t]++)?+\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*+(\S.*+)?$", re.MULTILINE

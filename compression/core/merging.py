@@ -1,4 +1,5 @@
-"""Divides a long text into parts whose summaries do not need each other, and these summaries into requests for one."""
+"""Divides a long text into parts that can be summarised independently, and the summaries into requests that merge
+them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Protocol
 MIN_PARTS = 3
 """The fewest requests, one after the other, that are worth a further one to merge summaries of independent parts."""
 MIN_PART_TOKENS = 120
-"""The shortest summary of a part. Where all of them do not fit one request at this length, they are merged in steps."""
+"""The shortest summary of a part. If all of them at this length do not fit one request, they are merged in steps."""
 SHRINKING = 4
 """A request holds at least this many summaries of its own length, so that each step of merging has far fewer left."""
 HEADER_TOKENS = 20

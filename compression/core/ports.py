@@ -23,7 +23,7 @@ class PartWatch(Protocol):
         ...
 
     async def begun(self, number: int) -> None:
-        """A summary is asked for."""
+        """The request for a summary is sent."""
         ...
 
     async def ended(self, passage: Passage) -> None:

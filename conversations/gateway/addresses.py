@@ -22,7 +22,7 @@ NEVER, HOME, PUBLIC = "never", "provider", "public"
 to all.
 """
 TEXTS = {"text", "refusal", "thinking", "redacted_thinking", "reasoning", "reasoning_text"}
-"""Types of parts that hold words alone: an address in them is only text."""
+"""Types of parts that contain only text: an address in them is not fetched."""
 FETCHED = {"image_url", "input_audio", "file", "video_url", "audio_url"}
 """Types of parts that carry a file or name its address."""
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")

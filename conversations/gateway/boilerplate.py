@@ -1,7 +1,7 @@
 """Finds what known clients put into a person's messages: reminders, environments, files of instructions.
 
-It is sent as it is, but the person did not type it: no rule, decision, title or question is read from it. Reminders,
-environments and files of instructions have no facts either; files and outputs do.
+The additions are forwarded unchanged. The person did not type them, so no rule, decision, title or question is read
+from them. Reminders, environments and files of instructions yield no facts either; files and outputs do.
 """
 
 from __future__ import annotations

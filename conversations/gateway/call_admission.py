@@ -23,7 +23,7 @@ JSON = "application/json"
 
 
 def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[GatewayRequest, State | None]:
-    """(the call, the stored summary where the history is too long without one). Runs in a thread."""
+    """(the call, the stored summary if the history is too long without one). Runs in a thread."""
     asked = parsed(request, call, protocol)
     spending.require_budget(call.owner_id, call.key)
     call.profile, call.is_stream, call.left_out = asked.profile, asked.is_stream, asked.left_out
@@ -32,7 +32,7 @@ def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[Gateway
 
 
 def stored_for(asked: GatewayRequest, call: Call) -> State | None:
-    """The stored summary for a call whose history is too long without one."""
+    """The stored summary for a call, if its history is too long without one."""
     if not asked.is_due(None):
         return None
     state = checkpoints.known(call.owner_id, asked.history)

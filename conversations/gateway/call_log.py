@@ -103,7 +103,7 @@ def _header_safe(name: str) -> str:
 
 
 def record(call: Call) -> None:
-    """Count the call and store its row; if the row cannot be stored, the call is answered all the same."""
+    """Count the call and store its row; a failure to store it does not affect the answer."""
     if call.key is None or call.profile is None:
         return  # it was not understood, or asked for nothing that costs
     ended = time.perf_counter()

@@ -20,9 +20,9 @@ type _Place = tuple[object, ...]
 
 
 async def with_whole_characters(events: Events) -> Events:
-    """The events of a stream; one with half of a character is written anew, the others pass unchanged.
+    """The events of a stream; one with half of a character is rewritten, the others pass unchanged.
 
-    The other half may come in a later event of the same text. Half a character that has none becomes U+FFFD.
+    The other half may arrive in a later event of the same text. A half without the other becomes U+FFFD.
     """
     waiting: dict[_Place, WholeCharacters] = {}
     async with aclosing(events):

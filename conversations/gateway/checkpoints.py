@@ -1,4 +1,4 @@
-"""The summary that stands for the longest known beginning of a caller's history, and the request with it."""
+"""The summary of the longest known beginning of a caller's history, and the request with it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A summary that stands for the first `place` lines of a history, except the `kept` ones, which are sent too.
+    """A summary of the first `place` lines of a history, except the `kept` ones, which are sent too.
 
-    It is the present summary of a conversation that the gateway keeps, or one from before a later compaction, which the
-    gateway goes on from in a copy (`is_current` false). Lines that are `elided` are sent without
-    their tools' results, or with excerpts of them, at their reduced tokens. What is `recalled` of the compacted lines
-    is quoted before the lines whose numbers it names. If leaving out results alone made room, there is no summary:
-    `digest` and `context` are "", and `place` is 0.
+    It is the current summary of a stored conversation, or an earlier one, which the gateway continues in a copy
+    (`is_current` false). Lines that are `elided` are sent without their tools' results, or with excerpts of them, at
+    their reduced tokens. The `recalled` passages of the compacted lines are quoted before the lines whose numbers they
+    name. If leaving out results alone made room, there is no summary: `digest` and `context` are "", and `place` is 0.
     """
 
     conversation_id: UUID
@@ -127,8 +126,8 @@ def measured(history: History, state: State | None, window: Window) -> Usage:
 
 
 def assemble(history: History, state: State) -> list[Raw]:
-    """The request's messages: the caller's own, unchanged, with the summary in place of those that it stands for, and
-    the recalled passages before the question.
+    """The request's messages: the caller's own, unchanged, with the summary in place of the older ones, and the
+    recalled passages before the question.
     """
     sent: list[Raw] = list(history.lead)
     if state.is_summary:

@@ -40,9 +40,9 @@ class PartDelta(NamedTuple):
 
 
 class PartialCompletion:
-    """A completion so far. The first call goes out as it comes, those beside it once that has ended: their chunks may
-    come in turn. Text after a call comes last. Where the provider reports no usage, the tokens of the pieces are our
-    own count.
+    """A completion so far. The first call is passed on as it arrives, and parallel calls after its end, since their
+    chunks may alternate. Text after a call comes last. If the provider reports no usage, the tokens of the pieces are
+    our own count.
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class PartialCompletion:
             yield from self._of_first()
 
     def _rest(self) -> Iterator[PartDelta]:
-        """The pieces that are known at the end alone: a held tag, calls beside the first one, and text after them."""
+        """The pieces that are complete only at the end: a held tag, parallel calls, and text after them."""
         if held := self._tags.rest():
             if self.has_calls:
                 self._late.insert(0, held)
@@ -171,7 +171,7 @@ def _calls_in(said: Json) -> Iterator[tuple[int | None, str, str, str]]:
 
 
 def arguments_of(text: str) -> Json:
-    """The arguments of a call as an object; what is none becomes one."""
+    """The arguments of a call as an object; other values are wrapped in one."""
     try:
         given = json.loads(text or "{}")
     except (ValueError, RecursionError):

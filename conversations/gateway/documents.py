@@ -1,6 +1,6 @@
 """Documents in a caller's messages, as text with page numbers for models that cannot read files themselves.
 
-The text stands in a tag, as what a client adds does (`boilerplate`): it is the document's, not the person's own words.
+The text stands in a tag, like a client's additions (`boilerplate`): it is the document's, not the person's own words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Asks once more where a provider failed before it answered: the same model after a pause, then another model.
+"""Repeats a request whose provider failed before it answered: with the same model after a pause, then with another
+model.
 
 Programs try again themselves too, so one more request by default is enough to get over a restart or a full minute.
 """

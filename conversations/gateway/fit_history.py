@@ -17,7 +17,7 @@ from conversations.gateway.request import GatewayRequest
 from conversations.runtime import queue
 
 TRIES = 3
-"""How often other calls may compact the same history differently before this one is sent as it is."""
+"""Number of times that other calls may compact the same history differently before this one is sent unchanged."""
 
 
 async def with_room(

@@ -36,9 +36,9 @@ async def forwarded(
     held: AsyncExitStack,
     protocol: Protocol,
 ) -> HttpResponseBase:
-    """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError.
+    """The provider's answer as it arrives; `held` is released afterwards. Raises Refused or ModelError.
 
-    A request that nothing is added to goes unchanged to a provider that speaks the caller's protocol.
+    A request without additions goes unchanged to a provider that speaks the caller's protocol.
     """
     if state is None and protocol is MESSAGES and native.speaks(asked.profile):
         return await _by_messages(request, asked, None, asked.given, call, held)

@@ -83,9 +83,9 @@ class History:
 def parse_history(messages: object, extras: Sequence[object] = (), *, is_storable: bool = False) -> History:
     """The history in a call's `messages`.
 
-    `extras` are other texts of the call that count too, such as tools. `is_storable` says that all text can be stored:
-    its JSON has no escape of characters that cannot; what cannot is replaced in the rows alone. Raises Invalid, naming
-    the place.
+    `extras` are other texts of the call that count too, such as tools. `is_storable`: the JSON has no escapes of
+    characters that a database cannot store; otherwise these are replaced, only in the rows. Raises Invalid, naming the
+    place.
     """
     if not isinstance(messages, list) or not messages:
         raise Invalid("messages: must be a list of at least one message.", field="messages")
@@ -139,7 +139,7 @@ def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Itera
 
 
 def _with_places(turn: Turn) -> Turn:
-    """The turn with the places of what the caller's program put there: all of an instruction that it repeats."""
+    """The turn with the places of the program's additions; of a repeated instruction, all of it."""
     if turn.role == "user" and (quoted := places_in(turn.content)):
         return replace(turn, quoted=quoted, boilerplate=without_facts(turn.content, quoted))
     if turn.role == "system" and not turn.protected:

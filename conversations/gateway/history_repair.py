@@ -1,7 +1,7 @@
 """Puts a history into the form that strict providers want. A valid history stays as it is.
 
-Programs replay what other models and proxies have written. What a provider would refuse once, it refuses in every later
-request too, so it is said in other words instead of being refused.
+Programs replay the output of other models and proxies. A provider that refuses a part once refuses it in every later
+request too, so the part is rewritten instead.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def mended_tools(tools: object) -> object:
 
 
 def described(part: dict[str, Any]) -> str:
-    """A line for a part of a message that has no equal in chat completions: its kind, and what it says."""
+    """A line for a part of a message without an equivalent in chat completions: its kind and its content."""
     said = {name: value for name, value in part.items() if name not in _UNTOLD and value not in (None, "", [], {})}
     text = as_json(said) if said else ""
     cut = text if len(text) <= MAX_DESCRIBED_CHARS else f"{text[:MAX_DESCRIBED_CHARS]}…"

@@ -1,7 +1,7 @@
 """Lets a caller's model search and read the compacted part of its history, within one call.
 
-Where a key asks for it and a summary stands for a part, two tools are offered beside the caller's own. Their calls are
-answered here, and the model is asked again; the caller gets the last answer alone, in one piece.
+If the key asks for it, two tools are offered beside the caller's own after a compaction. Their calls are answered here,
+and the model is asked again; the caller gets only the last answer, in one piece.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OF_STREAMS = ("stream", "stream_options")
 
 
 def are_offered(asked: GatewayRequest, state: State | None, call: Call) -> bool:
-    """Whether the tools can be offered: not where the caller names the tool to call, or has one of the same name."""
+    """Whether the tools can be offered: not if the caller names the tool to call, or has one of the same name."""
     if call.key is None or not call.key.searches_history or state is None or not state.is_summary:
         return False
     body = asked.body

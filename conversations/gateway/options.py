@@ -59,7 +59,7 @@ PASSED = frozenset(
 )
 """Options for sampling, tools, formats and thinking, and names that only identify the caller's own requests."""
 NEEDED = ("conversation", "previous_response_id", "prompt")
-"""Options without which the request would be another one: what they refer to is not held here."""
+"""Options that cannot be left out: they refer to stored objects that the site does not have."""
 DROP, REFUSE = "drop", "refuse"
 """The values of GATEWAY_UNKNOWN_OPTIONS: options that do not pass are left out, or refused."""
 LIMITS = ("max_completion_tokens", "max_tokens")

@@ -1,6 +1,6 @@
-"""Passes calls that hold no history to a provider as they are: embeddings, reranking, moderation and audio.
+"""Passes calls without a history to a provider unchanged: embeddings, reranking, moderation and audio.
 
-Off until GATEWAY_PASS_THROUGH names models: these calls cost money, and nothing here counts what they cost.
+Off until GATEWAY_PASS_THROUGH names models: these calls cost money, and the site does not count it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recall for a caller's history: quotes passages before the person's questions, as a record.
 
-They are of the lines that a summary stands for, and of the conversations of the call's project.
+The passages are from the summarised lines, and from the conversations of the call's project.
 
 A provider caches a request's beginning, so passages keep their words and their place: those of a question stay before
 it while the model calls tools, and after the next question too, until the next compaction or until they take more than
@@ -32,16 +32,16 @@ EARLIER_SHARE = 1 / 2
 MAX_QUESTIONS = 20
 """The most questions, from the latest on, among which earlier passages are looked for."""
 KEPT_SECONDS = 24 * 60 * 60
-"""The time for which the references of passages are cached; afterwards they are looked up anew."""
+"""The time for which the references of passages are cached; afterwards they are looked up again."""
 NOTHING = State(UUID(int=0), "", "", 0, BEGINNING, 0)
 """The state of a history that is not compacted: all of it is sent."""
 
 
 def with_passages(asked: GatewayRequest, state: State | None, owner_id: int) -> State | None:
-    """The state with the passages that bear on the person's questions; without, if none does or has room.
+    """The state with the passages that match the person's questions, as far as there is room.
 
-    They are sought in the stored messages of the state's conversation, which are the caller's own lines, and in the
-    conversations of the call's project. A history that is not compacted has passages of the project alone.
+    The search covers the stored messages of the state's conversation, which are the caller's own lines, and the
+    conversations of the call's project. A history without a compaction has only passages of the project.
     """
     project = asked.project if asked.project and asked.project.recalls else None
     if project is None and not (state and state.is_summary):
@@ -109,7 +109,7 @@ def _questions(live: Sequence[Turn]) -> list[Turn]:
 
 
 def _as_asked(turn: Turn, number: int) -> Turn:
-    """The turn with its number as its id, and with what its person typed alone: a client's reminder asks nothing."""
+    """The turn with its number as its id, and with only the person's own words: a client's reminder asks nothing."""
     return (
         replace(turn, id=str(number), content=turn.typed, quoted=()) if turn.quoted else replace(turn, id=str(number))
     )

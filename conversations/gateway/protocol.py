@@ -27,7 +27,7 @@ async def _hold_nothing(answer: Json) -> None:
 class CallerRequest:
     """The request of an answer, as the caller sent it, and the `tokens` of that.
 
-    `tokens` is None where the provider was asked exactly that, so that its own figure holds; `counted` is our own
+    `tokens` is None if the provider got this request unchanged, so that its own figure applies; `counted` is our own
     count, for providers that report none. `model` is the model that answers, as the seals of its thoughts name it.
     `hold` holds the answer for later requests.
     """
@@ -40,7 +40,7 @@ class CallerRequest:
 
 
 def with_system_message(body: Json, instructions: str) -> Json:
-    """A chat completion with instructions behind its first system messages."""
+    """A chat completion with instructions after its first system messages."""
     messages = body.get("messages")
     if not isinstance(messages, list):
         return body
@@ -62,7 +62,8 @@ class Protocol:
     error: Callable[[Refused], Json]
     broken: Callable[[Json], str]
     reserves_limit: bool = True
-    """Whether the limit that a caller sets for the reply is kept free of the window; else it is lowered to the room."""
+    """Whether the window reserves the caller's limit for the reply; otherwise the limit is lowered to the available
+    room."""
     whole: Callable[[Json, CallerRequest], Json] | None = None
     events: Callable[[Events, CallerRequest], Events] | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class Protocol:
     completed: Callable[[Json, int], Json] = lambda body, owner_id: body
     """The request of a person with all that it names of earlier ones; raises Invalid."""
     instructed: Callable[[Json, str], Json] = with_system_message
-    """The request with further instructions behind its own, whose beginning caches keep."""
+    """The request with further instructions after its own, so that caches keep its beginning."""
     hold: Callable[[int, Json, Json], None] | None = None
     """Holds an answer to a person's request, so that later ones may name it."""
     ping: str = ": ping\n\n"
@@ -102,7 +103,7 @@ CHAT = Protocol(
 
 
 def _told(answer: Json, asked: CallerRequest) -> Json:
-    """The answer with the tokens of what the caller sent as those of its prompt, where it has a usage."""
+    """The answer with the tokens of the caller's own request as its prompt tokens, if it has a usage."""
     usage = answer.get("usage")
     if not isinstance(usage, dict) or asked.tokens is None:
         return answer
@@ -126,7 +127,7 @@ def _told_event(event: str, asked: CallerRequest) -> str:
 
 
 COMPACTED_CHAT = replace(CHAT, whole=_told, events=_told_events)
-"""The same where a summary stands for a part: a client that compacts by the usage does so by what it sends itself."""
+"""Report the client's own token usage, not the compacted one: clients that compact themselves decide by it."""
 
 
 async def streamed(completion: Json) -> Events:

@@ -91,7 +91,7 @@ class GatewayRequest:
         return used.over_budget
 
     def forwarded(self, state: State | None) -> dict[str, Any]:
-        """The body with the summary in place of the lines that it stands for, and a limit within the room that is left.
+        """The body with the summary in place of its lines, and a limit within the remaining room.
 
         Raises TooLarge if even that does not fit.
         """
@@ -154,7 +154,7 @@ def models(person_id: int) -> list[ModelProfile]:
 
 
 def model_of(name: object, person_id: int) -> ModelProfile:
-    """The profile with this name, else with a model of this id, else the one that GATEWAY_MODELS names."""
+    """The profile with this name, else one with this model id, else the one that GATEWAY_MODELS names."""
     name = clean_text("model", name, limit=200)
     names = [name, *named_by(settings.GATEWAY_MODELS, name)]
     profile = next(filter(None, (_profile(one, person_id) for one in names)), None)

@@ -36,7 +36,7 @@ async def kept_alive(work: Coroutine[Any, Any, HttpResponseBase], call: Call, pr
 
 
 def _abandon(task: Answer) -> bool:
-    """End the work, or what it has made; returns whether it was still under way."""
+    """End the work, or the response that it made; returns whether it was still running."""
     if not task.done():
         return task.cancel()
     if not task.cancelled() and task.exception() is None:
@@ -45,7 +45,7 @@ def _abandon(task: Answer) -> bool:
 
 
 class _Waiting:
-    """The body of a stream whose answer is still to come: pings, then the answer or the fault."""
+    """The body of a stream before its answer: pings, then the answer or the error."""
 
     def __init__(self, task: Answer, call: Call, protocol: Protocol) -> None:
         self._task, self._call, self._protocol = task, call, protocol

@@ -1,4 +1,4 @@
-"""Finds the gateway's stored summary that stands for the longest known beginning of a history, by digest.
+"""Finds the gateway's stored summary of the longest known beginning of a history, by digest.
 
 Equal histories of one person have equal digests in all rows that store them. A summary that the person undid is not
 found.
@@ -81,7 +81,7 @@ def _earlier(conversation_id: UUID, digest: str) -> StoredSummary | None:
 def _forgotten(conversation: str, cut: str) -> Exists:
     """Whether the person undid the original, or another copy, of a checkpoint up to the cut.
 
-    A copy has its original's digest and date. A summary that was made anew has a date of its own.
+    A copy has its original's digest and date. A new summary has a date of its own.
     """
     undone = Checkpoint.objects.filter(
         digest=OuterRef("digest"),

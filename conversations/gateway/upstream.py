@@ -1,4 +1,4 @@
-"""Forwards a call to its provider, once, and gives the answer as it comes."""
+"""Forwards a call to its provider once, and yields the answer as it arrives."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Target(NamedTuple):
 
 
 class Upstream(NamedTuple):
-    """A provider that has accepted a request, with its response, whose content is still to come."""
+    """A provider that has accepted a request, with its response before the content."""
 
     response: Any
     who: Endpoint

@@ -49,7 +49,7 @@ class WrongMethod(Refused):
 
 
 def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], View]:
-    """A view whose faults become errors of the protocol, and whose call is recorded however it ends.
+    """A view whose faults become errors of the protocol, and whose call is recorded after any end.
 
     None: of the protocol that the request's headers name.
     """
@@ -107,7 +107,7 @@ async def compact(request: HttpRequest, call: Call) -> HttpResponseBase:
 
 
 async def _in_one(asked: GatewayRequest, state: State | None, call: Call) -> HttpResponseBase:
-    """The item that stands for all of a request's, as the answer to it."""
+    """Answer with one compaction item that replaces the whole input."""
     state = await _as_asked(asked, state, call)
     answer = in_one(CallerRequest(asked.given, call.before), asked.history, state)
     if asked.is_stream:
@@ -127,7 +127,7 @@ async def _as_asked(asked: GatewayRequest, state: State | None, call: Call) -> S
 
 @endpoint("POST", MESSAGES)
 async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
-    """The tokens of a request of Anthropic's Messages as it was sent; nothing is asked of a model."""
+    """The tokens of a request of Anthropic's Messages as sent; no model is asked."""
 
     def counted() -> int:
         return parsed(request, call, COUNTED).usage(None).total
@@ -137,7 +137,7 @@ async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
 
 @endpoint("POST", RESPONSES)
 async def input_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
-    """The tokens of a request of OpenAI's Responses as it was sent; nothing is asked of a model."""
+    """The tokens of a request of OpenAI's Responses as sent; no model is asked."""
 
     def counted() -> int:
         return parsed(request, call, RESPONSES).usage(None).total

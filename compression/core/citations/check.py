@@ -73,7 +73,7 @@ def without_unsupported(summary: str, unfound: frozenset[str]) -> tuple[str, int
 def marked_within(shortened: Callable[[int], str], limit: int, *, unfound: frozenset[str], count: TokenCounter) -> str:
     """The marked text of `shortened`, called with a limit that leaves room for the marks within `limit` tokens.
 
-    Statements are left out where marks would take more than half of it.
+    Statements are left out if marks would take more than half of the limit.
     """
     text = shortened(limit)
     for _ in range(MAX_TRIES if unfound else 0):
@@ -94,7 +94,7 @@ def cited(
 ) -> Citations:
     """The sources of a summary's statements among the turns.
 
-    A statement of an `earlier` checkpoint, which the summary takes in, stands for the messages that it comes from.
+    A statement of an `earlier` checkpoint that the summary includes counts as its source messages.
     """
     claims = claims_in(without_marks(summary))
     missing = unsupported(claims, unfound)

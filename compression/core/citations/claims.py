@@ -33,8 +33,8 @@ _EMPTY_SECTION = re.compile(
 class Claim(NamedTuple):
     """A statement of a summary: its place in the text, and its words without Markdown's signs.
 
-    `text` is "" if the statement only says that there is nothing. `is_quoted`: it stands under `## Kept facts`, whose
-    sentences are the messages' own.
+    `text` is "" if the statement only says that there is nothing. `is_quoted`: it is under `## Kept facts`, where the
+    sentences are quotations.
     """
 
     start: int

@@ -27,9 +27,10 @@ MIN_ADDED_SHARE = 0.25
 MAX_READ_CHARS = 2_000_000
 """The most characters read of all sources together, divided evenly, from the start of each."""
 MIN_VERBATIM_CHARS = 12
-"""The least characters of a statement whose word-for-word match counts."""
+"""The minimum length of a statement, in characters, for a word-for-word match."""
 MAX_VERBATIM = 1_000
-"""The most statements that are looked for word for word, the first ones; the others are found by their terms alone."""
+"""The number of statements, from the first on, that are searched word for word; the others are found only by their
+terms."""
 
 _SPEAKER = re.compile(r"[^\W_][\w .'-]{0,23}(?:, \d{4}-\d\d-\d\d)?: ")
 _DATE = re.compile(rf" \((?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{4}})?|\d{{4}})\)")
@@ -66,7 +67,7 @@ def _verbatim_sources(statements: Sequence[str], sources: Sequence[str]) -> list
 
 
 def _quoted(statement: str) -> str:
-    """The statement without what a selection adds to a sentence: its speaker, dates and a full stop."""
+    """The statement without the parts that a selection adds to a sentence: speaker, dates and a full stop."""
     speaker = _SPEAKER.match(statement)
     return _DATE.sub("", statement[speaker.end() if speaker else 0 :]).rstrip(". ")
 

@@ -60,7 +60,7 @@ _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
 _EMPTY = re.compile(r"\s*(?:(?:</?\w+\s*/?>\s*)+|(?:bash|sh)[\w.-]{0,8}[$#]\s*|\(\d+ more lines (?:above|below)\)\s*)")
 """Lines without content: tags without attributes, a prompt without a command, or the number of lines not shown."""
 _OPENER = re.compile(r"(?:- )?[\w.-]{1,60}:")
-"""A line of a fence that only names the lines below it, as in YAML; alone it says nothing."""
+"""A line of a fence that only introduces the lines below it, as in YAML, and has no content of its own."""
 _CONTINUED = re.compile(r"(?<=[^\s\\]) ?\\\n[ \t]*")
 """The end of a line that a shell joins with the next one."""
 _NUMBERED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")

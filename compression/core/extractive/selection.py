@@ -70,7 +70,7 @@ def fitted(
 
 
 def _beginning(notes: Sequence[Note], max_tokens: int, count: TokenCounter) -> str:
-    """A summary of the first words of the heaviest note, where none fits as a whole; "" if not even a word does."""
+    """A summary of the first words of the heaviest note, if no whole note fits; "" if not even a word does."""
     if not notes:
         return ""
     note = max(notes, key=lambda note: note.weight)
@@ -105,7 +105,9 @@ def _chosen(
 
 
 def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: TokenCounter) -> Sequence[Note]:
-    """The notes with at most two put under the first heading: how the conversation begins, and the most valuable."""
+    """The notes with at most two of them under the first heading: the beginning of the conversation, and the most
+    valuable.
+    """
     lines = list(notes)
     begins = next((number for number, note in enumerate(notes) if _begins(note)), None)
     ranked = sorted(
@@ -124,7 +126,7 @@ def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: 
 
 
 def _begins(note: Note) -> bool:
-    """Whether the note can say what a conversation is about: a sentence of a person or model, not a mere greeting."""
+    """Whether the note can introduce a conversation: a sentence of a person or model, not a mere greeting."""
     says_enough = bool(note.speaker) and len(note.phrase.terms) >= MIN_HEADLINE_TERMS
     is_free = note.phrase.section == CONTEXT and note.weight < MUST_WEIGHT and note.phrase.text[:1] != '"'
     return says_enough and is_free and note.phrase.kind in _BEGINNINGS

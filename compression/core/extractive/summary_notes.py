@@ -29,7 +29,7 @@ _STATE_LINE = re.compile(rf"({'|'.join(STATES)}): ", re.IGNORECASE)
 
 
 def notes_of_summary(summary: str, count: TokenCounter) -> list[Note]:
-    """The notes of a summary; each date begins a stretch of its own. Unknown headings count as context.
+    """The notes of a summary, in stretches that begin at each date. Unknown headings count as context.
 
     Rules keep the weight of rules; facts under `## Kept facts` weigh twice as much as other notes.
     """

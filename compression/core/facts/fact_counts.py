@@ -29,9 +29,9 @@ class FactsKept:
 
 
 def most_important(facts: Sequence[Fact], tokens: int, *, known: int = 0) -> tuple[Fact, ...]:
-    """The facts that are looked for in each request, of a text of `tokens` tokens.
+    """The number of facts to check in each request, for a text of `tokens` tokens.
 
-    `known` of them are of summaries that it takes in, where their number was bounded already.
+    `known` facts come from included summaries, which limited their number already.
     """
     return tuple(facts[: min(max(GATE_FACTS + known, tokens // TOKENS_PER_FACT), MAX_FACTS)])
 

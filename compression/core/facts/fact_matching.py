@@ -20,7 +20,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _EXTENSION = re.compile(r"\.\w{1,8}\Z")
 MIN_NAME_CHARS = 3
 MIN_WORD_CHARS = 4
-"""The least length of a word whose beginning stands for it ("deploys" for "deployed")."""
+"""The minimum length of a word that is matched by its beginning ("deploys" and "deployed")."""
 
 
 def holds_any(facts: Iterable[Fact], summary: str) -> bool:

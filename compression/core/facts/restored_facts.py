@@ -16,14 +16,14 @@ from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 
 MAX_SENTENCE_CHARS, MAX_CLAUSE_CHARS = 400, 60
-"""The most characters of a sentence that is put back, and of the words around a fact where its sentence has no room.
+"""The maximum length in characters of a restored sentence, and of the words around a fact if its sentence has no room.
 
-What is cut off is marked with "…".
+An ellipsis "…" marks a cut.
 """
 MAX_OCCURRENCES = 8
 """Occurrences of a fact in its source that are looked at for its sentence: the others may be parts of words."""
 MAX_EXACT_COUNTS = 10
-"""Times that the whole summary is counted, where the sum of its lines does not say whether one more line fits."""
+"""The number of counts of the whole summary, when the sum of its lines does not decide whether one more line fits."""
 LINE_TOKENS = 1
 """Tokens by which a line in its place may differ from the same line alone."""
 
@@ -32,15 +32,15 @@ _SPACE = re.compile(r"\s")
 _ENDS = tuple(".!?…。！？｡\"'”’)")
 
 Entry = tuple[Fact, str]
-"""A fact with the text that stands for it in the summary: its sentence, or the words around it."""
+"""A fact with its text in the summary: its sentence, or the words around it."""
 
 
 def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCounter) -> tuple[str, tuple[Fact, ...]]:
     """Put the sentences of the missing facts under `## Kept facts`, in their order, adding at most `budget` tokens.
 
-    Where a sentence has no room, the words around the fact are taken, and of a critical fact at least the fact; others
-    are skipped. One sentence stands for all the facts in it. Returns the new summary and the facts that are in it now.
-    The time is linear in the facts.
+    If a sentence has no room, the words around the fact are used, and for a critical fact at least the fact itself;
+    others are skipped. One sentence serves all facts in it. Returns the new summary and the facts that it contains. The
+    time is linear in the facts.
     """
     added = _Added(summary, budget, count)
     for fact in missing:
@@ -97,7 +97,7 @@ class _Added:
         return True
 
     def fitted(self) -> str:
-        """The summary with the entries; the last ones are dropped as long as it is over the budget."""
+        """The summary with as many entries, from the first on, as the budget allows."""
         while self._entries:
             text = _with_entries(self._summary, self._entries)
             if self._count(text) - self._own_tokens() <= self._budget:

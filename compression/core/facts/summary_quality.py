@@ -29,7 +29,7 @@ RUN_WORDS = 4
 MIN_WORDS_FOR_REPETITION = 60
 """Repetitions of word sequences are only counted from this many words on: short lists repeat words legitimately."""
 MAX_EQUAL_SENTENCES = 3
-"""The most times that a sentence may occur where its repetitions are most of the summary."""
+"""The maximum occurrences of a sentence whose repetitions make up most of the summary."""
 MIN_WORDS_OF_SENTENCE = 3
 MAX_REPEATED_SHARE = 0.6
 """The largest accepted share of word sequences that occurred before."""
@@ -162,5 +162,5 @@ def _is_about(goal: str, words: Iterable[str]) -> bool:
 
 
 def _says_much(text: str) -> bool:
-    """Whether the text has enough words, beside its marks of the goal's progress, to be judged by what it lacks."""
+    """Whether the text has enough words, without its marks of the goal's progress, to be judged by missing parts."""
     return len(_content(words_of(parse_marks(text)[0]))) >= MIN_WORDS_FOR_FACTS

@@ -11,9 +11,9 @@ from compression.core.ledger.values import MAX_ENTRY_CHARS
 from compression.core.text.sentences import sentence_ends
 
 MASK = "\u25a1"
-"""The character that stands for each character of a quotation while patterns are searched."""
+"""The character that replaces each character of a quotation during the search for patterns."""
 HANDED_OVER = "\ufffc"
-"""A line that stands for a text which the person has handed over, as a paste or a file."""
+"""A line in place of a text that the person handed over, for example a paste or a file."""
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _QUOTATION = re.compile(
@@ -39,7 +39,7 @@ _REPORTED = re.compile(
 
 
 class Sentence(NamedTuple):
-    """A sentence as it was typed, and the same with its quotations masked, both on one line.
+    """A typed sentence, and the same sentence with masked quotations, both on one line.
 
     `is_doubtful`: it may belong to a text that the person has only handed over.
     """

@@ -1,7 +1,7 @@
 """The patterns of one language, each compiled when it is first used: most processes never read a sentence.
 
 Each table in `languages/` has the expressions of a language, for people who know it and no Python. `{name}` in an
-expression stands for the expression of that name in the table, `{tail}` for the rest of the sentence.
+expression inserts the expression of that name in the table, `{tail}` the rest of the sentence.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from compression.core.plan.policy import Policy
 from compression.core.values import Window
 
 QUESTION_TOKENS, REPLY_TOKENS = 100, 200
-"""The tokens that a usual turn adds to a conversation whose own turns are not known."""
+"""The tokens of a usual turn, for a conversation whose own turns are unknown."""
 HEAD_TOKENS = 2_500
 """Tokens of a request that no compaction takes away: system prompt, tools, summaries and the latest messages."""
 MIN_PICKED = 4_000

@@ -21,9 +21,9 @@ Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
 DEFAULT_THRESHOLD = 0.8
-"""The share of the window that triggers a compaction, where no setting and no policy names another."""
+"""The default share of the window that triggers a compaction."""
 MIN_SLOPE = 0.1
-"""A compaction comes out at least this share of the window below the threshold: else each turn would begin with one."""
+"""The minimum distance between target and threshold, as a share of the window; without it each turn would compact."""
 AHEAD_BY = 0.15
 """A summary is prepared ahead of time from this share of the window before a compaction is due."""
 LOCAL_SHARE = 0.75
@@ -36,11 +36,11 @@ LOCAL_REPLY_TOKENS = 1_000
 MIN_HISTORY_TOKENS = 200
 """The smallest budget of history: room for a summary, its frame, and a few words."""
 SUMMARY_SHARE, MIN_SUMMARIES, MAX_SUMMARIES = 0.3, 900, 16_000
-"""All summaries together may take this share of what a request may use, and from MIN_ to MAX_SUMMARIES tokens."""
+"""The share of a request's room for all summaries together, within MIN_SUMMARIES and MAX_SUMMARIES tokens."""
 MAX_SUMMARIES_SHARE = 0.25
-"""The share of a small window for all summaries together, where MIN_SUMMARIES would be more."""
+"""The share of a small window for all summaries together, if MIN_SUMMARIES would be more."""
 RECALL_SHARE, MAX_RECALL = 0.25, 6_000
-"""Recalled passages may take this share of what a request may use, and at most MAX_RECALL of the model's tokens."""
+"""The share of a request's room for recalled passages, up to MAX_RECALL of the model's tokens."""
 MORE_RECALL = 1.5
 LEAST_RECALL = 1 / 3
 """A compaction is due once recalled passages have less than this share of their room. Small windows need this: they are
@@ -48,17 +48,17 @@ full before their threshold."""
 COMPACTED_SHARE = 1 / 3
 """Compacted messages take at most this share of their tokens in every later request, summaries and recall together."""
 COVERED_SHARE, LEAST_NEW_SUMMARY = 1 / 5, 120
-"""A new summary, with the facts that are put back, takes at most this share of its messages' tokens, or 120 tokens."""
+"""The maximum length of a new summary with its restored facts: this share of its messages' tokens, or 120 tokens."""
 NEW_SUMMARY_SHARE, MIN_NEW_SUMMARY, MAX_NEW_SUMMARY = 1 / 16, 300, 3_000
-"""The length of a new summary where no policy names one: a share of what a request may use, within these tokens."""
+"""The default length of a new summary: a share of a request's room, within these tokens."""
 FLOW_SUMMARY_SHARE = 0.2
-"""The length of a new summary in a flow with its own budget, where no policy names one: a share of that budget."""
+"""The default length of a new summary in a flow with its own budget: a share of that budget."""
 MIN_SUMMARY_ROOM = 100
 """Tokens of a flow's own budget that its latest messages leave to its summaries at least."""
 
 SummaryRequest = Literal["own", "conversation"]
-"""How a summary is asked for: in a request of its `own`, which quotes the messages, or, where that is cheaper, at the
-end of the `conversation`'s own request, which the provider's cache has."""
+"""The request for a summary: one of its `own` that quotes the messages, or, if that is cheaper, the `conversation`'s
+own request, which the provider's cache has, with one more message."""
 Reason = Literal["threshold", "live", "reply", "recall", "local", "flow"]
 """The limit that a growing request reaches first: the threshold (`live`: of `max_live_tokens`), the room for the reply
 or for recalled passages, a local model's room for verbatim text, or a flow's own budget of history."""
@@ -117,22 +117,21 @@ class Due:
 class Policy:
     """When a conversation is compacted, and how much of it stays verbatim.
 
-    Ratios are shares of the window, or of `max_live_tokens` where these are fewer: then a request has them all for
-    itself, and is compacted as if the window had no more; the window still decides which requests fit. `cooldown` is
-    in seconds. `summary_max_tokens` is the most that a new summary takes,
-    whoever writes it, with the facts that are put back; None means NEW_SUMMARY_SHARE, a length to ask for.
-    `summary_share` and `recall_share` are what all summaries together and all recalled passages may take, as shares of
-    what a request may use: the window without the room for the reply. `recall_max_tokens` bounds recalled passages in
-    the model's tokens.
+    Ratios are shares of the window, or of `max_live_tokens` if it is smaller. In that case requests are compacted as if
+    the window had this size, without room for the reply; the window still decides which requests fit. `cooldown` is in
+    seconds. `summary_max_tokens` limits every new summary with its restored facts; None means NEW_SUMMARY_SHARE, a
+    length to ask for. `summary_share` and `recall_share` limit all summaries together and all recalled passages, as
+    shares of a request's room: the window without the room for the reply. `recall_max_tokens` limits recalled passages
+    in the model's tokens.
     `threshold` None means DEFAULT_THRESHOLD, and for a local model also LOCAL_SHARE; a named threshold is the only
     limit, for local models too. `keep_user_tokens` of a person's latest condensed messages stay verbatim. The smaller
     of `target_ratio` and `target_tokens` is the target. `level` (3 detailed, 2 moderate, 1 compact; None: by size),
     `summariser` (a model profile's name, or "extractive") and `prompt` (a template) replace the defaults.
     A flow with its own budget has `history_tokens`, counted as the model does: it is compacted when it exceeds them
-    with more than `history_messages` verbatim messages, however large the window; protected messages do not count.
-    If a summary keeps less than `min_retention` of the facts, the next summariser is tried and the better one taken.
-    `recall` has passages of what was compacted quoted for each new message, as far as they bear on it. `unsupported`
-    says what becomes of a model's statements that no message supports, `summary_request` how a summary is asked for.
+    with more than `history_messages` verbatim messages, in a window of any size; protected messages do not count.
+    If a summary keeps less than `min_retention` of the facts, the next summariser is tried and the better summary used.
+    `recall`: for each new message, matching passages of the compacted part are quoted. `unsupported` is the treatment
+    of a model's statements without support in the messages, `summary_request` the kind of request for a summary.
     """
 
     enabled: bool = True
@@ -171,9 +170,9 @@ class Policy:
         return DEFAULT_THRESHOLD if self.threshold is None else self.threshold
 
     def bounded(self, window: Window) -> Window:
-        """The window that ratios and shares are taken of: with `max_live_tokens`, at most these.
+        """The window for ratios and shares: with `max_live_tokens`, at most this number.
 
-        Of these, a reply takes only what the window has not beside them.
+        The reply reduces it only if the rest of the window has no room for it.
         """
         size = self.max_live_tokens
         if size is None or size >= window.size:
@@ -211,7 +210,7 @@ class Policy:
 
     @property
     def keeps_to_target(self) -> bool:
-        """Whether a compaction that nobody asked for keeps as many of the latest messages as the target has room for.
+        """Whether an automatic compaction keeps as many of the latest messages as the target has room for.
 
         A flow with its own budget keeps `keep_recent`, and a continuation keeps none.
         """

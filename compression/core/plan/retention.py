@@ -1,4 +1,4 @@
-"""The retention gate: checks the summary for the condensed text's facts, and puts sentences with missing ones back."""
+"""The retention gate: checks the summary for the condensed text's facts, and restores sentences with missing ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Retention
 
 REPAIR_SHARE = 0.25
-"""The share of a summary's asked length that is kept free for facts that are put back."""
+"""The share of a summary's requested length that is reserved for restored facts."""
 CRITICAL_SHARE = 0.1
 """The share of it that critical facts have although the request is beyond its target then."""
 
@@ -46,7 +46,9 @@ def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
 
 
 def _most_tokens(draft: Draft, count: TokenCounter) -> int:
-    """The most tokens of the summary with what is put back: what the target and the older summaries leave."""
+    """The maximum tokens of the summary with its restored facts: the room that the target and the older summaries
+    leave.
+    """
     free = draft.room - count(FRAME) - SEPARATOR_TOKENS - cost(draft.older)
     return min(draft.limit, draft.target, free)
 

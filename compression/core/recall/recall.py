@@ -134,7 +134,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The text that is put before the message with the id `before`; `tokens` is our own count of it as a message."""
+    """The text inserted before the message with the id `before`; `tokens` is our own count of it as a message."""
 
     before: str
     quotes: tuple[Quote, ...]
@@ -185,7 +185,7 @@ def days_of(question: Turn) -> dict[str, float]:
 
 
 def language_of(question: str, recent: Sequence[str]) -> str:
-    """The language that a question's words are compared in: its own if it shows, else that of the texts before it."""
+    """The language for comparing a question's words: its own if it can be recognised, else that of the texts before it."""
     return likely_language(question) or next(filter(None, map(likely_language, reversed(recent))), "")
 
 
@@ -203,7 +203,7 @@ def chosen(
     language: str = "",
     question: str = "",
 ) -> tuple[Quote, ...]:
-    """The passages that answer the query best and fit `budget` tokens together, in the order in which they were said.
+    """The best passages for the query that fit `budget` tokens together, in the order of their messages.
 
     Those of this conversation take at most `own_budget` tokens, those of others the rest (None: no limit). None of
     them overlaps a passage that is `quoted` already, or scores below `least` of the best. `counts` is the number of

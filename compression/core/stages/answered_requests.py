@@ -1,4 +1,4 @@
-"""Takes answered requests out of a summary's open points: what was asked and answered is not pending."""
+"""Removes answered requests from a summary's open points."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _up_to_target(
 ) -> int:
     """The index of the first group of the longest tail, of whole turns, with which the request is within the target.
 
-    It is `start` at most. What is condensed before it is worth a summary: at least twice as long as one.
+    It is `start` at most. The condensed part before it is at least twice as long as a summary.
     """
     window = transcript.window
     others = window.corrected(_fixed(settled, start, transcript, policy) + policy.recall_budget(window))

@@ -54,8 +54,8 @@ def _merging(first: Passage, summaries: Sequence[Turn], *, number: int, max_toke
 async def _written(passages: Sequence[Passage], write: Write, at_once: int) -> tuple[list[Turn], Progress]:
     """The passages' summaries in order, and the progress that they report; `at_once` are asked for at a time.
 
-    After a failure no further one is begun; those that are asked for already are waited for, as they are paid for. Then
-    the first failure is raised.
+    After a failure no further request begins; running ones are awaited, since they are paid for. Then the first failure
+    is raised.
     """
     waiting = iter(enumerate(passages))
     done: dict[int, tuple[Turn, Progress]] = {}

@@ -25,10 +25,10 @@ from compression.core.values import MESSAGE_OVERHEAD, Draft, Passage, Steering, 
 
 COMPACT, MODERATE, DETAILED = 1, 2, 3
 MIN_NEW_SUMMARY_TOKENS = 60
-"""Tokens of the headings and one sentence. Where even that would save nothing, the compaction is skipped."""
+"""Tokens of the headings and one sentence. If even that would save nothing, the compaction is skipped."""
 NEWEST_SHARE, NEWEST_WEIGHT = 1 / 6, 2
-"""The new summary may always take this share of the summaries' room, and NEWEST_WEIGHT times what is its fair one by
-the tokens that it covers; it gets more if the older ones leave it."""
+"""The new summary's guaranteed share of the summaries' room, and its weight: a multiple of its fair share by the tokens
+that it covers. It gets more if the older ones leave room."""
 WORDING_TOKENS = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
 WINDOW_SHARE = 1 / 8
@@ -103,7 +103,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
 
 
 def _without(taken_back: Sequence[str]) -> Callable[[Statement], Statement]:
-    """Takes the sentences that were taken back out of a statement: no fact of theirs is put back."""
+    """Removes withdrawn sentences from a statement, so that their facts are not restored."""
 
     def left(statement: Statement) -> Statement:
         text = statement.text
@@ -136,7 +136,7 @@ def _rendered(turn: Turn) -> str:
 
 
 def summary_limit(draft: Draft, policy: Policy, count: TokenCounter) -> int:
-    """The most tokens of the new summary with the facts that are put back into it.
+    """The maximum tokens of the new summary with its restored facts.
 
     It stays within the summaries' room, and small enough to save tokens.
     """

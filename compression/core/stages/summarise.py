@@ -52,7 +52,7 @@ async def summarise(
 
 
 def _earlier(draft: Draft) -> str:
-    """The earlier summary that the new one goes on from, if any."""
+    """The earlier summary that the new one continues, if any."""
     return draft.merging.earlier if draft.merging else draft.passages[0].earlier
 
 
@@ -76,7 +76,7 @@ def _supported(
     """The draft with its summary, whose statements are checked against all messages and all else that was `read`,
     within its length.
 
-    A selection of sentences has nothing of its own: only what an earlier summary had is looked for.
+    A selection only quotes: only the statements of an included earlier summary are checked.
     """
     text = without_answered(text, (*draft.originals, *draft.condensed, *draft.tail))
     doubted = doubted_in(draft.folded)

@@ -24,7 +24,7 @@ _FOUR = re.compile(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)")
 
 
 class Day(NamedTuple):
-    """A date, as far as it is written; None for what is not."""
+    """A date with its written parts; missing ones are None."""
 
     year: int | None
     month: int | None
@@ -91,7 +91,7 @@ def _is_day(day: Day) -> bool:
 
 
 def _forms(day: Day) -> Iterator[Day]:
-    """The date with less of it: a day stands for its month, and needs no year."""
+    """The date in its shorter forms: a day without its year, and its month alone."""
     yield day
     yield Day(None, day.month, day.day)
     yield Day(day.year, day.month, None)

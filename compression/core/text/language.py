@@ -48,7 +48,7 @@ ASKED = {
     "Dutch": words("wat wanneer waar wie waarom hoe welke mijn onze heeft heb had hebben was waren bij ik we wij kan"),
     "Polish": words("co kiedy gdzie kto jak dlaczego który która które ile mój moja nasz jest był była mam masz czy"),
 }  # fmt: skip
-"""The words by which a short text, as a question is, shows its language, beside COMMON."""
+"""Further words that show the language of a short text, for example a question."""
 LETTERS = {
     "German": "äöüß",
     "French": "èêëîïûœù",

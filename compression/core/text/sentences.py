@@ -65,7 +65,7 @@ def whole(sentence: str) -> str:
 
 
 def stopped(sentence: str) -> str:
-    """The sentence with a full stop, unless it ends with a mark of its own."""
+    """The sentence with a full stop, unless it ends with another mark."""
     bare = sentence.rstrip().rstrip(":;,")
     if not bare or bare.rstrip("\"'”’)]*_`")[-1:] in _ENDS:
         return bare

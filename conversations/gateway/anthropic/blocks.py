@@ -15,7 +15,7 @@ from conversations.gateway.sealed_thoughts import joined, opened
 THOUGHTS = ("thinking", "redacted_thinking")
 """Blocks that only the provider who signed them can read."""
 COMPACTION, SUMMARY_OF = "compaction", "[Summary of the conversation up to here]\n"
-"""A block of Anthropic's own compaction, and what stands before its text."""
+"""A block of Anthropic's own compaction, and the words before its text."""
 ERROR = "[error] "
 """Before the result of a tool that failed: chat completions have no field for it."""
 
@@ -116,7 +116,7 @@ def _answered(blocks: Numbered, model: str) -> Iterator[tuple[Json, list[int]]]:
 
 
 def _said(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
-    """The results of tools that a message holds, then what else it says, each with the places of its blocks."""
+    """The results of tools in a message, then its other content, each with the places of its blocks."""
     parts, others = list[Json](), list[int]()
     for at_block, (place, block) in blocks:
         if block["type"] != "tool_result":

@@ -25,7 +25,7 @@ the most that the API takes."""
 
 
 def with_summary(given: Json, history: History, state: State) -> Json:
-    """The caller's body `given` with the summary and the recalled passages in place of what they stand for."""
+    """The caller's body `given` with the summary and the recalled passages in place of the summarised messages."""
     kept = assemble(history, state)[len(history.lead) + state.is_summary :]
     messages = _joined(_message(raw, given["messages"]) for raw in kept)
     if not messages or messages[0]["role"] != "user":
@@ -41,7 +41,7 @@ def with_summary(given: Json, history: History, state: State) -> Json:
 
 
 def _message(raw: Raw, given: Sequence[Json]) -> Json:
-    """A message with the blocks that it was read from; one that was changed since then with blocks made of it."""
+    """A message as the blocks that it was read from, or, if it has changed since, as new blocks."""
     role = "assistant" if ROLES[raw["role"]] == "assistant" else "user"
     if isinstance(raw, Read):
         content = given[raw.number]["content"]

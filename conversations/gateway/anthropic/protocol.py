@@ -21,4 +21,4 @@ MESSAGES = Protocol(
     ping=event("ping", {"type": "ping"}),
 )
 COUNTED = replace(MESSAGES, read=request.read_to_count)
-"""The same of a request whose tokens are only counted: it need not say how long the reply may be."""
+"""The request of a token count, which needs no limit for the reply."""

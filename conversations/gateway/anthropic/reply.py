@@ -67,7 +67,7 @@ def whole(completion: Json, asked: CallerRequest) -> Json:
 
 
 def usage_of(usage: object, asked: CallerRequest) -> Json:
-    """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
+    """The figures of a provider's usage; after a compaction, the input is the caller's own history."""
     figures = usage if isinstance(usage, dict) else {}
     cached = int((figures.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     prompt = int(figures.get("prompt_tokens") or asked.counted)

@@ -16,7 +16,7 @@ from conversations.models import ModelProfile
 SAME = ("model", "stream", "temperature", "top_p")
 """Fields of the same name and meaning."""
 LEFT_OUT = ("metadata", "context_management", "betas", "cache_control")
-"""Fields that say nothing to another provider: who asks, what may be forgotten, what may be kept ready."""
+"""Fields without a meaning for other providers: metadata, context management, cache control."""
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 NOTHING: Json = {"type": "object", "properties": {}}
 """The schema of a tool without parameters."""
@@ -119,7 +119,7 @@ def _format(config: object) -> Json:
 
 
 def instructed(body: Json, instructions: str) -> Json:
-    """The request with instructions behind its own system prompt."""
+    """The request with instructions after its own system prompt."""
     given = body.get("system")
     if isinstance(given, list):
         return body | {"system": [*given, {"type": "text", "text": instructions}]}

@@ -70,7 +70,9 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
 
 
 def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:
-    """The body without what the provider refuses: thoughts that another model or provider signed, or old images."""
+    """The body without the parts that the provider refused: thoughts signed by another model or provider, or old
+    images.
+    """
     if images.are_too_large(status, complaint) and isinstance(messages := body.get("messages"), list):
         fewer = images.without_oldest(messages)
         return body | {"messages": fewer} if fewer is not messages else None
@@ -136,9 +138,10 @@ def spent_by(usage: Any) -> ReportedTokens | None:
 
 
 def with_tokens(message: str, tokens: int) -> str:
-    """A message, or an event of it, with `tokens` as its input: clients that compact by the usage count what they send.
+    """A message, or an event of it, with `tokens` as its input: clients that compact by the usage count their own
+    history.
 
-    What the provider had in its cache keeps its figure.
+    The figure of cached tokens stays the provider's.
     """
     try:
         said = json.loads(message)

@@ -1,5 +1,5 @@
-"""Answers who asks for a compaction: with the items and a summary in place of the older ones (`/v1/responses/compact`),
-or with one item that stands for all (an input that ends with a `compaction_trigger`).
+"""Answers a request for a compaction: with the items and a summary in place of the older ones
+(`/v1/responses/compact`), or with one item that replaces all (an input that ends with a `compaction_trigger`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def compacted(asked: CallerRequest, history: History, state: State | None) -> Js
 
 
 def in_one(asked: CallerRequest, history: History, state: State | None) -> Json:
-    """The response whose only item stands for the whole input: the summary, and the items that it leaves."""
+    """The response whose only item replaces the whole input: the summary, and the remaining items."""
     items = [item for item in shortened(asked.body, history, state) if item.get("type") not in (*COMPACTIONS, TRIGGER)]
     summary = state.context if state else ""
     return ended(new_id("resp"), asked, [compaction_item(new_id("cmp"), summary, items)], "stop", _usage(state))
@@ -60,7 +60,7 @@ def _usage(state: State | None) -> Json:
 
 
 def shortened(body: Json, history: History, state: State | None) -> list[Json]:
-    """The caller's own items with a compaction item in place of those that the summary stands for.
+    """The caller's own items with a compaction item in place of the summarised ones.
 
     Items before the first line and those of `kept` lines come first; a call is never parted from its result.
     """

@@ -10,12 +10,12 @@ from conversations.errors import Invalid
 from conversations.gateway.protocol import Json
 
 PREFIX = "chatsite1."
-"""The beginning of what this site puts where OpenAI has an encrypted text."""
+"""The beginning of this site's text in the field of OpenAI's encrypted text."""
 
 
 def compaction_item(id: str, text: str, items: Sequence[Json] = ()) -> Json:
-    """The item that stands for what was compacted, and for `items` that came after it. `summary` is for people; clients
-    send the other field back.
+    """The item that replaces the compacted part and the `items` after it. `summary` is for people; clients send the
+    other field back.
     """
     held = json.dumps({"summary": text, "items": list(items)})
     coded = base64.b64encode(held.encode()).decode()

@@ -61,7 +61,7 @@ def ended(id: str, asked: CallerRequest, output: list[Json], reason: object, usa
 
 
 def response(id: str, asked: CallerRequest, status: str, output: list[Json]) -> Json:
-    """A response in some state, with what its request said."""
+    """A response in some state, with the fields of its request."""
     body = asked.body
     return {
         "id": id,
@@ -84,7 +84,7 @@ def response(id: str, asked: CallerRequest, status: str, output: list[Json]) -> 
 
 
 def usage_of(usage: Json, asked: CallerRequest) -> Json:
-    """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
+    """The figures of a provider's usage; after a compaction, the input is the caller's own history."""
     cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
     read, written = int(usage.get("prompt_tokens") or asked.counted), int(usage.get("completion_tokens") or 0)

@@ -20,7 +20,7 @@ LEFT_OUT = (
     "store", "include", "metadata", "client_metadata", "truncation", "max_tool_calls", "stream_options",
     "prompt_cache_options", "prompt_cache_retention", "context_management", "top_logprobs",
 )  # fmt: skip
-"""Fields about what is stored, sent along or kept ready beside the answer: nothing is. All histories are compacted."""
+"""Fields about storage, additional output and caching, which are left out; every history is compacted anyway."""
 KNOWN = frozenset((
     *SAME, *AT_OPENAI, *LEFT_OUT, "input", "instructions", "max_output_tokens", "reasoning", "text", "tools",
     "tool_choice", "service_tier", "previous_response_id",
@@ -87,6 +87,6 @@ def _text(text: object, *, at_openai: bool) -> Json:
 
 
 def instructed(body: Json, instructions: str) -> Json:
-    """The request with instructions behind its own."""
+    """The request with instructions after its own."""
     given = body.get("instructions")
     return body | {"instructions": f"{given}\n\n{instructions}" if given and isinstance(given, str) else instructions}
