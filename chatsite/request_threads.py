@@ -116,7 +116,9 @@ class RequestThread:
         self._is_taken = True
 
     def letting_go(self, send: Any) -> Any:
-        """`send`, which gives up thread and place when a stream of events begins, as it stays open for long."""
+        """`send`, which gives up thread and place when a stream of events begins, because the stream stays open for
+        long.
+        """
 
         async def sending(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start" and EVENT_STREAM in message["headers"]:

@@ -29,7 +29,7 @@ from conversations.requests.usage import usage_of
 
 
 class MakeRoom(Protocol):
-    """Loads a conversation as it can be sent, compacted first if that is due, like `trigger.ensure_room`."""
+    """Loads a conversation ready to send, after a compaction if one is due, like `trigger.ensure_room`."""
 
     async def __call__(self, *, overflowed: bool = False) -> Loaded: ...
 
@@ -84,7 +84,7 @@ async def ask_model(
 
 
 def is_small(loaded: Loaded) -> bool:
-    """Whether the request takes at most SMALL_SHARE of the window: then it is not what is too long."""
+    """Whether the request takes at most SMALL_SHARE of the window: then it cannot be too long."""
     usage = usage_of(loaded)
     return usage is not None and usage.total <= SMALL_SHARE * usage.window.size
 

@@ -97,7 +97,7 @@ def open_run(conversation_id: UUID) -> AgentRun | None:
 
 
 def close(conversation_id: UUID) -> None:
-    """End the conversation's open run, if any, because the planner goes on to something else."""
+    """End the conversation's open run, if any, because the planner has turned to something else."""
     if run := open_run(conversation_id):
         end(run, Status.DONE if run.status == Status.WAITING else Status.STOPPED)
 

@@ -1,6 +1,6 @@
 """Holds the thoughts of a turn's replies that called tools: they go back to the model until the turn ends.
 
-What is not known here, as after another worker has taken the turn over, is read from the rows.
+Thoughts that this process lacks, for example of a turn taken over from another worker, are read from the rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Prepares summaries before they are needed: made after a reply, put in force when a compaction is due.
 
 A prepared summary is a compaction row with status ready: its figures are known, and `prepared` holds the state to put
-in force. It is never put in force early, nor after a change of the history that it represents.
+in force. It is not put in force early, and not after a change of the history that it covers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def holds(conversation_id: UUID) -> bool:
 
 
 def put_in_force(conversation_id: UUID) -> bool:
-    """Put the prepared summary in force, in one short transaction; False if there is none or it does not hold."""
+    """Put the prepared summary in force, in one short transaction; False if there is none or it is no longer valid."""
     row = ready(conversation_id)
     if row is None:
         return False

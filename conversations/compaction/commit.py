@@ -119,7 +119,7 @@ def write(
 
 
 def _cut(loaded: Loaded, head: Head) -> Loaded:
-    """The loaded conversation as its next request is made of it in the state of `head`."""
+    """The conversation loaded for its next request, in the state of `head`."""
     if head.compressed_at == loaded.head.compressed_at:
         return transcript.elided(replace(loaded, head=head, recalled=None))
     assert head.compressed_at is not None

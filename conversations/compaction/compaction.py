@@ -116,7 +116,7 @@ async def run(compaction_id: UUID) -> None:
 
 
 async def _handed_back(row: Compaction, fault: BaseException) -> bool:
-    """Whether another worker goes on with the row: a compaction that a person asked for survives a lost worker."""
+    """Whether another worker continues with the row: a compaction that a person asked for survives a lost worker."""
     is_asked_for = row.trigger in BY_HAND
     if isinstance(fault, asyncio.CancelledError) and is_asked_for:
         await sync_to_async(lease.hand_back)(row)

@@ -28,7 +28,7 @@ class ConcurrencyLimiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
-        """Hold a place, once there is one and no pause is asked for."""
+        """Hold a place, once one is free and no pause is required."""
         slot = await self._taken()
         try:
             yield slot

@@ -207,7 +207,7 @@ def _is_of_caller(loaded: Loaded) -> bool:
 
 
 def _with_whole_results(loaded: Loaded, turn: Turn) -> Turn:
-    """The turn with its results as they are sent: a gateway request has them uncut, unlike a chat's."""
+    """The turn with the results that are sent: uncut in a gateway request, cut in a chat's."""
     if not _is_of_caller(loaded):
         return turn
     results = ToolCall.objects.filter(message=UUID(turn.id)).order_by("id").values_list("result", flat=True)

@@ -42,12 +42,12 @@ from conversations.runtime.lease import LeaseLost
 logger = logging.getLogger(__name__)
 
 FAILURES = 3
-"""The failed compactions in a row after which a model is not asked for the time of `REST`."""
+"""The number of failed compactions in a row after which a model rests for `REST`."""
 REST = timedelta(minutes=5)
 LOOKED_AT = 20
 CALLS_BETWEEN = 10
-"""The calls for each summary that a model writes of a program's history: where instructions and tools fill most of
-the window, room is needed so often that summaries would cost more than the calls. In between, the text is extracted.
+"""The number of calls for each summary of a program's history by a model: if instructions and tools fill most of the
+window, summaries would be so frequent that they cost more than the calls. In between, summaries are extracted.
 """
 RESTING = f"resting after {FAILURES} failures"
 LATELY = f"wrote a summary less than {CALLS_BETWEEN} calls ago"
@@ -126,7 +126,8 @@ async def fallback_chain(
 async def first_good_draft(
     on: FallbackChain, draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float, pinned: Sequence[str] = ()
 ) -> FallbackResult:
-    """The draft of the first summariser that succeeds, itself keeps the share `least` of the facts and loses no rule.
+    """The draft of the first summariser that succeeds, keeps the share `least` of the facts by itself, and loses no
+    rule.
 
     Without one, the draft that keeps most is used; truncation is only tried if no draft exists. What is in
     a `pinned` text cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.

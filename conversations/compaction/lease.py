@@ -117,7 +117,7 @@ def expired(now: datetime) -> QuerySet[Compaction]:
 
 
 def recover(row: Compaction, *, now: datetime) -> bool:
-    """Have an abandoned row taken up again if a person waits for it and it was not taken up before; else fail it.
+    """Queue an abandoned row again if a person waits for it and it was not queued again before; else fail it.
 
     True if it is taken up again.
     """
@@ -214,7 +214,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
 
 
 async def advance(row: Compaction, stage: str, percent: int, *, summariser: str, **more: Any) -> None:
-    """Store the stage, the percent and the summariser at work, and publish them. Raises LeaseLost."""
+    """Store the stage, the percent and the current summariser, and publish them. Raises LeaseLost."""
     if not await sync_to_async(held(row).update)(stage=stage, percent=percent, summariser=summariser, **more):
         raise LeaseLost
     row.stage = stage

@@ -140,11 +140,11 @@ class ModelSummariser:
 
     @property
     def answers(self) -> list[str]:
-        """The keys of the answers that the last accepted summary was made of."""
+        """The keys of the answers in the last accepted summary."""
         return self._accepted
 
     async def _answered(self, passage: Passage) -> Reply:
-        """The reply to a passage's request, asked for again with fewer others where there are too many."""
+        """The reply to a passage's request; refused for too many requests, it is repeated beside fewer others."""
         failed = 0
         while True:
             async with self._at_once.slot() as slot:
@@ -158,7 +158,7 @@ class ModelSummariser:
                         self._pause_or_raise(fault, slot, failed)
 
     def _is_crowded(self, fault: ModelError, slot: Slot) -> bool:
-        """Whether the provider refused a request for the others at the same time; from now on it is sent fewer.
+        """Whether the provider refused a request because of simultaneous ones; from now on it gets fewer at a time.
 
         Silence is taken for a queue only where the provider has answered others, as another time-out is a long wait.
         """
@@ -176,7 +176,7 @@ class ModelSummariser:
         return True
 
     def _pause_or_raise(self, fault: ModelError, slot: Slot, failed: int) -> None:
-        """Have the request made again after a pause if the model has left that to us; else raise its fault."""
+        """Repeat the request after a pause if the model leaves that to the caller; else raise its error."""
         pause = pause_before_next(fault, failed=failed) if self._attempts.left and failed < ATTEMPTS else None
         if slot.limit == 1 or fault.code not in CROWDED or pause is None:
             self._has_failed = True

@@ -26,7 +26,9 @@ LATE_SHARE = 0.1
 
 
 class Progress:
-    """The progress of a run whose row is ours. The percent never falls: the next summariser goes on from it."""
+    """The progress of a run whose row this process holds. The percent never falls: the next summariser continues from
+    it.
+    """
 
     def __init__(self, row: Compaction) -> None:
         self._row = row

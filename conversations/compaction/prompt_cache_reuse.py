@@ -1,4 +1,4 @@
-"""A summary that is asked for at the end of the conversation's own request, which its provider has mostly cached."""
+"""Asks for a summary at the end of the conversation's own request, most of which the provider has cached."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from conversations.models import Message, ModelProfile
 from conversations.validation import host_of
 
 CACHING_HOSTS = (".deepseek.com", ".googleapis.com")
-"""Providers beside OpenAI and Anthropic that cache what requests begin with."""
+"""Providers other than OpenAI and Anthropic that cache the beginnings of requests."""
 
 LATE_MESSAGES = 20
-"""The latest messages whose cached tokens are looked at."""
+"""The number of latest messages whose cached tokens are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredPrefix:
-    """A conversation's request up to its last answered message: what its next request begins with.
+    """A conversation's request up to its last answered message, which is the beginning of its next request.
 
     `ids` are those of its messages, `tokens` its size by our own count.
     """
@@ -43,7 +43,7 @@ class AnsweredPrefix:
 
 
 def so_far(loaded: Loaded) -> AnsweredPrefix | None:
-    """The conversation as its requests begin; None where these leave out tools' results, which a summary is to have."""
+    """The beginning of the conversation's requests; None if these leave out tools' results, which a summary needs."""
     answered = replace(loaded, live=loaded.live[: len(loaded.live) - loaded.waiting], recalled=None)
     if loaded.head.elided or not answered.live:
         return None

@@ -135,7 +135,7 @@ def clear(conversation: Conversation) -> None:
 
 
 def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
-    """Delete the kept answers of the compactions that restoring `snapshot` undoes, so that the model is asked anew.
+    """Delete the stored answers of the compactions that restoring `snapshot` undoes, so that the model is asked again.
 
     What is prepared from these answers, here or in another conversation of the person, is discarded.
     """
@@ -287,7 +287,7 @@ def state(head: transcript.Head) -> Snapshot:
 
 
 def store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None, **changed: Any) -> Snapshot:
-    """Store the snapshot's state, with these fields changed, under a purpose of its own."""
+    """Store the snapshot's state with these changes under its own purpose."""
     names = ("conversation_id", "checkpoint_ids", "compaction_ids", "digest", "goal", *LIVE)
     fields = {name: getattr(snapshot, name) for name in names} | changed
     fields["created_at"] = next_moment(Snapshot.objects.filter(conversation_id=snapshot.conversation_id))

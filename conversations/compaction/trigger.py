@@ -40,7 +40,7 @@ MIN_PAUSE_SECONDS = 10
 
 
 async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
-    """Load the conversation as it can be sent now, compacted first if that is due.
+    """Load the conversation ready to send, after a compaction if one is due.
 
     `overflowed`: the provider refused the last request as too long. If a person cancels the compaction, the request is
     sent without it if it fits. Raises TooLarge, naming the parts, if the request does not fit in the end.
@@ -95,7 +95,8 @@ def _as_left(loaded: Loaded, *, overflowed: bool) -> Loaded:
 
 
 async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
-    """Compact the conversation: by a prepared summary if that is enough, which is waited for, else by a new compaction.
+    """Compact the conversation: by a prepared summary, after waiting for it, if that is enough, else by a new
+    compaction.
 
     Returns the conversation, and whether the compaction was cancelled.
     """

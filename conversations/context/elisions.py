@@ -9,7 +9,7 @@ from conversations.context.tools import READ
 OF_CALLERS = "[This result was left out to make room; it is stored in full.]"
 """The placeholder in a history of the gateway, whose model has no tool to read it."""
 SHORTEST_EXCERPT, LONGEST_EXCERPT = 200, 200_000
-"""Characters of a tool's result that are sent where its whole does not fit."""
+"""Characters of a tool's result that are sent if all of it does not fit."""
 UNKNOWN_NUMBER = 99_999
 """The number with which a placeholder is measured: as long as any usual one."""
 

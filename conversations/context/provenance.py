@@ -35,7 +35,7 @@ def quoted_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ..
 
 
 def boilerplate_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
-    """(start, length) of each of the `quoted_places` that the person's program put there."""
+    """(start, length) of each of the `quoted_places` with an addition of the person's program."""
     return tuple((start, length) for start, length in (origin or {}).get("boilerplate", ()))
 
 

@@ -115,7 +115,9 @@ def text(instructions: Instructions) -> str:
 
 
 def project_sections(instructions: str, kept: KeptTexts) -> Iterator[str]:
-    """The sections with a project's instructions and what is kept for it, or for all conversations of the person."""
+    """The sections with a project's instructions, and with the entries kept for it or for all conversations of the
+    person.
+    """
     if instructions:
         yield f"{PROJECT}\n{instructions}"
     headings = (OWN_RULES, OWN_NOTED) if kept.is_personal else (KEPT_RULES, KEPT_NOTED)

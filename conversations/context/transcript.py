@@ -54,7 +54,7 @@ class Loaded:
     kept: tuple[Turn, ...]
     live: tuple[Turn, ...]
     recalled: Recalled | None = None
-    """The passages quoted from the compacted part, where they were looked for (`conversations.memory.recall`)."""
+    """The passages quoted from the compacted part, once `conversations.memory.recall` has looked for them."""
 
     @property
     def turns(self) -> tuple[Turn, ...]:

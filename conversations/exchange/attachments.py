@@ -94,7 +94,7 @@ def room_of(files: Iterable[Attachment]) -> int:
 
 
 def checked_words(place: str, content: str, files: Sequence[Attachment]) -> str:
-    """The text of a message before that of its text files, whose figures are set. Raises Invalid for a file out of
+    """The text of a message before its text files, whose figures are set. Raises Invalid for a file out of
     place.
     """
     texts = [row for row in files if row.kind == Kind.TEXT]

@@ -1,4 +1,4 @@
-"""The state of compression in our own export: the active checkpoints and the messages that each stands for.
+"""The state of compression in our own export: the active checkpoints and the messages that each covers.
 
 The digest of a checkpoint in a file covers whole results of tools, however short they are cut for the model.
 """

@@ -28,7 +28,7 @@ MAX_SLUG_CHARS = 60
 
 
 class _Pieces(io.RawIOBase):
-    """A file that cannot be read or sought: `take` gives what was written since the last time."""
+    """A file without reading and seeking: `take` returns the bytes written since the last call."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ def fault(place: str, what: str) -> Invalid:
 
 @contextmanager
 def within(place: str) -> Iterator[None]:
-    """Name `place`, the position in a list, in the refusals of the block; "" is a file of its own."""
+    """Name `place`, the position in a list, in the refusals of the block; "" for a file with one conversation."""
     try:
         yield
     except Invalid as refusal:

@@ -50,7 +50,7 @@ class Imported:
 
 
 def import_conversations(user: AbstractBaseUser, payload: bytes, beside: Mapping[str, bytes] | None = None) -> Imported:
-    """New conversations of `user` from a file, and what is new in those of an earlier import.
+    """New conversations of `user` from a file, and new messages in those of an earlier import.
 
     `beside` are images by the ids that the file has for them. All of a conversation comes in, or nothing of it: one
     that cannot be read does not keep the others out. Raises Invalid, naming the place, if nothing can be read; nothing

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """The entries, as strict as `parse_json`, whose Invalid is raised at a fault, after the entries before it."""
+    """The entries, parsed as strictly as by `parse_json`; a fault raises Invalid after the entries before it."""
     start = _after_space(text, 0)
     if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
         whole = parse_json(text, most=len(text))

@@ -1,4 +1,4 @@
-"""Reads large files in a process of its own, which knows the rows that they become but no database."""
+"""Reads large files in a separate process, which builds their unsaved rows without a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger in our own export. An import puts nothing in force: what a file has in force comes in as noted.
+"""The ledger in our own export. An import puts nothing in force: a file's entries in force become noted.
 
 No text of a message becomes an entry on import: only the entries and rules that the file lists do.
 """
@@ -39,7 +39,7 @@ CHOSEN_STATES = (State.IN_FORCE, State.NOTED, State.DISMISSED)
 
 
 def entries_json(conversation_id: UUID, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The entries in the order of what they say. `message` is an id, `superseded_by` a place in this list."""
+    """The entries in the order of their messages. `message` is an id, `superseded_by` a place in this list."""
     rows = list(ledger_entries.current(conversation_id).order_by("said_at", "pk"))
     places = {row.pk: place for place, row in enumerate(rows)}
     ids = {message.pk for message in messages}

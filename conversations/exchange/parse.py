@@ -1,6 +1,6 @@
 """Parses the conversations of a file of any known format, one after the other.
 
-A large file is parsed in a process of its own: a little text can take a thousand times as much memory.
+A large file is parsed in a separate process: a little text can take a thousand times as much memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A reply's usage in our own export: tokens, money and times, as they were recorded."""
+"""A reply's usage in our own export: recorded tokens, money and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restores a file's state of compression: computed anew from the messages, and undoable like any compaction."""
+"""Restores a file's state of compression: recomputed from the messages, and undoable like any compaction."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def put_in_force(conversation: Conversation, ready: RestoredState) -> None:
 
 
 def _compaction(conversation: Conversation, ready: RestoredState, rows: Rows) -> Compaction:
-    """One compaction for the whole state; its cost was paid where it was made."""
+    """One compaction for the whole state; its cost was paid elsewhere."""
     summaries, now = ready.state.summaries, timezone.now()
     done = min(ready.state.compacted_at or now, now)
     return Compaction(
@@ -184,6 +184,6 @@ def _require_room(conversation: Conversation, source: ImportedSource, tokens: in
 
 
 def _as_sent(source: ImportedSource, line: ImportedMessage) -> list[ToolUse]:
-    """The calls with their results as they are read from rows, which enter the digest of a row."""
+    """The calls with their results in the form of stored rows, which is part of a row's digest."""
     uses = map(source.tool_use, line.calls)
     return [use if use.result is None else replace(use, result=truncated(use.result)) for use in uses]

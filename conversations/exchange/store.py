@@ -65,7 +65,7 @@ class PreparedConversation:
 
 
 def imported_before(user: AbstractBaseUser, sources: Iterable[ImportedSource]) -> dict[str, Conversation]:
-    """The conversations that earlier imports made of these of another site, the latest of each, by their `origin`."""
+    """The latest conversations that earlier imports made from these of another site, by their `origin`."""
     own = Conversation.objects.filter(owner_id=user.pk, trashed_at=None).order_by("pk")
     origins = sorted({source.origin for source in sources if source.origin})
     found = (row for some in batched(origins, BATCH) for row in own.filter(imported_from__in=some))
@@ -75,7 +75,7 @@ def imported_before(user: AbstractBaseUser, sources: Iterable[ImportedSource]) -
 def prepared(
     user: AbstractBaseUser, source: ImportedSource, default: ModelProfile | None, before: Conversation | None = None
 ) -> PreparedConversation | None:
-    """A source ready to be stored; None if an earlier import brought all of it, and nothing is new.
+    """A source ready for storage; None if an earlier import stored all of it.
 
     `before` is the conversation of an earlier import: unless it was changed here, it gets the new messages alone.
     Tokens are counted here, before a write lock is taken, as that takes long. Raises Invalid if a state of compression

@@ -27,7 +27,7 @@ WANTED = re.compile(
 )
 """The files of conversations of ChatGPT, Claude, Grok and, in any language, Gemini (Google Takeout)."""
 PROJECTS = re.compile(r"(?:.{0,1000}/)?projects(?:/[^/]{1,200})?\.json")
-"""The projects in Claude's export, beside its conversations: all in one file, or one each."""
+"""The files with projects in Claude's export: one for all, or one for each."""
 UNWANTED = re.compile(r"(?:.{0,1000}/)?(?=[^/]{0,100}Gemini)[^/]{1,200}/[^/]{1,200}\.html")
 SHARD = re.compile(r"(?:.*/)?conversations-\d{1,6}\.json")
 IMAGE = re.compile(r"(?:.{0,1000}/)?(file[-_][A-Za-z0-9]{1,80})[-.][^/]{0,255}", re.IGNORECASE)

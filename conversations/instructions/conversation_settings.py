@@ -1,4 +1,4 @@
-"""A conversation's settings: how each is checked, put in force and announced, for pages and programs alike."""
+"""A conversation's settings: checks, changes and announcements, for pages and programs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ IN_REQUESTS = {"model", "effort", "project", "shares_memory", "mode", "system_pr
 
 
 def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
-    """Put these settings in force, all of them or none, and tell those who listen.
+    """Apply these settings, all or none, and publish the change.
 
     A policy and rules replace all that were set before. Nothing is compacted here: where the history does not fit
     another model's window, the next turn makes room first. Raises Invalid, and Conflict where the model is changed
@@ -113,7 +113,7 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
 
 
 def add_rule(conversation: Conversation, text: str) -> None:
-    """Put one more rule in force, in place of those about the same thing. Raises Invalid."""
+    """Put another rule in force, in place of those about the same subject. Raises Invalid."""
     with transaction.atomic():
         change(conversation, rules=[*conversation.rules, text])
         ledger.supersede_others(conversation, text)

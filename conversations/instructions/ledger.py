@@ -1,4 +1,4 @@
-"""A conversation's ledger: what its person typed as rules, preferences, decisions and corrections, with their states.
+"""A conversation's ledger: the rules, preferences, decisions and corrections that its person typed, with their states.
 
 Entries are detected when their message is stored, in its transaction. Two columns of the conversation have the texts
 that requests contain, so that a turn reads no entry: `rules` (in force) and `noted`.
@@ -94,7 +94,7 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
 
 
 def _remembers(message: Message) -> bool:
-    """Whether the person is asked what to keep for all their conversations; one query."""
+    """Whether the person is asked about entries to keep for all their conversations; one query."""
     asked = Conversation.objects.filter(
         pk=message.conversation_id,
         kind__in=kept_entries.CHATS,
@@ -142,7 +142,7 @@ def with_detected(rules: Sequence[str], typed: str, window: Window) -> list[str]
 
 
 def withdraw(conversation_id: UUID, message_ids: Collection[UUID], *, by: UUID) -> None:
-    """Take the entries of messages that left the history out of force; what they superseded stands again.
+    """End the entries of messages that left the history; the entries that they superseded are restored.
 
     `by` is the message in their place: where it repeats an entry's sentence, the state that a person chose stays.
     """
@@ -285,7 +285,7 @@ def _scope_to_keep(conversation: Conversation, entry: LedgerEntry) -> str:
 
 
 def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
-    """Have exactly these texts in force, in this order; what was in force otherwise is dismissed.
+    """Put exactly these texts in force, in this order, and dismiss all others.
 
     One text in another's place supersedes it. Call it in a transaction, under the conversation's lock.
     """
@@ -323,7 +323,7 @@ def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
 
 
 def supersede_others(conversation: Conversation, text: str) -> None:
-    """Have a rule that was just put in force supersede those about the same thing."""
+    """Supersede the rules about the same subject as a rule that was just put in force."""
     supersede_earlier(conversation.pk, {entry_of(" ".join(text.split())).topic.name})
     write_columns(conversation.pk)
     conversation.refresh_from_db(fields=["rules", "noted"])

@@ -1,7 +1,7 @@
 """A mark at the head of a request that the model repeats: a reply without it suggests that the head was not read.
 
-It is used only for servers whose window nobody names and that count no tokens. The mark is the same in every request
-to a model, so that a server's cache of the beginning holds; it is taken out of replies before anybody sees them.
+It is used only for servers with an unknown window that count no tokens. The mark is the same in every request to a
+model, so that a server's cache of the beginning stays valid; it is removed from replies before anybody sees them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Listener:
         self._at_start = True
 
     def take(self, delta: Delta) -> Delta:
-        """The piece without the mark. What may be the mark's beginning is held back until the next piece."""
+        """The piece without the mark. A possible beginning of the mark is held back until the next piece."""
         text = self._held + delta.text
         if self._mark in text:
             self.heard = True

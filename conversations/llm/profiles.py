@@ -44,7 +44,7 @@ HOMES: dict[str, str] = {Provider.OPENAI: OPENAI_URL, Provider.ANTHROPIC: ANTHRO
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
 DEFAULT_OPENAI_FAST_MODEL, DEFAULT_ANTHROPIC_FAST_MODEL = "gpt-4.1-nano", "claude-haiku-4-5"
-"""The models that write quick summaries where a key is all that is set."""
+"""The default models for quick summaries if only a key is set."""
 DEFAULT_OTHER_MODEL = "default"
 """The model's name for servers with a single model, such as llama.cpp's, which accept any name."""
 FAR = "far"
@@ -219,7 +219,7 @@ def passes_tools(profile: ModelProfile, prompt: Prompt) -> bool:
 
 
 def reply_limit(profile: ModelProfile, *, used: int) -> int | None:
-    """The limit of a reply in tokens, beside a prompt of `used` tokens; None: the server's own limit.
+    """The limit of a reply in tokens, after a prompt of `used` tokens; None: the server's own limit.
 
     It is the profile's maximum, else for Anthropic's API, which requires a limit, the model's own. It never exceeds
     the rest of the window, or the reserve if the rest is smaller.
@@ -328,7 +328,7 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
 
 
 def new_profile(name: str, *, provider: str, base_url: str, api_key: str, model_id: str) -> ModelProfile:
-    """An unsaved profile for chat, with what is known of a model of this id: window, prices and abilities."""
+    """An unsaved profile for chat, with the known window, prices and abilities of a model of this id."""
     row = _row(name, model_id, Role.CHAT, {"provider": provider, "base_url": base_url, "api_key": api_key})
     return ModelProfile(name=name, **row["first"], **row["always"])
 

@@ -1,6 +1,6 @@
 """The sources of summaries' statements, as they were noted when each summary was accepted; every view has these.
 
-Summaries from before they were noted, and those that came in with a file, are looked at when somebody looks.
+Older and imported summaries are checked when somebody first opens a view of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from conversations.models import Conversation, Goal, Message
 MAX_TOKENS = 1_000_000
 """Tokens of messages that are read to look at the statements of a single summary."""
 LONG = ("summary", "facts")
-"""Columns that are read of summaries alone that are looked at."""
+"""Columns that are read only for summaries that need a check."""
 TICK = timedelta(microseconds=1)
 
 
@@ -109,7 +109,7 @@ def _look_at(row: Checkpoint) -> None:
 
 
 def _covered(row: Checkpoint) -> tuple[Turn, ...]:
-    """The messages that a checkpoint's summary stands for, kept ones among them included."""
+    """The messages that a checkpoint's summary covers, kept ones included."""
     first = Message.objects.filter(pk=row.first_message).values_list("created_at", flat=True).first()
     if first is None:
         return ()

@@ -1,6 +1,6 @@
-"""Counts what the next request tells of the facts of all that was compacted; every page and the API count by this.
+"""Counts the facts of compacted messages that the next request contains, for every page and the API.
 
-Nothing is counted ahead: a figure is asked for where a person or a program looks, and holds then.
+Nothing is counted ahead: each figure is computed when a person or a program asks for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def facts_kept(conversation: Conversation) -> FactsKept:
 
 
 def facts_kept_of(conversation: Conversation, compactions: Iterable[Compaction]) -> dict[UUID, FactsKept]:
-    """The same for the messages of each of the conversation's compactions, by its id, where their facts are known.
+    """The figures for the messages of each of the conversation's compactions, by its id, if their facts are known.
 
     Compactions of other conversations, such as those of an agent's executors, are left out.
     """

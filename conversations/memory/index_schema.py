@@ -1,6 +1,6 @@
 """The tables of the full-text index, and the triggers that note the messages to index.
 
-They are no models: all of it is derived from the messages, and can be dropped and made anew at any time. A trigger sees
+They have no models: everything is derived from the messages, and can be dropped and rebuilt at any time. A trigger sees
 every kind of write: single rows and many, imports, restored backups, forks, and cascading deletions.
 """
 

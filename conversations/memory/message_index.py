@@ -44,7 +44,7 @@ SELDOM_MESSAGES = 512
 """A term in fewer messages than this, of all conversations, is seldom."""
 MESSAGES = Message._meta.db_table
 WAITING, TOTAL = -1, -2
-"""The places, in the answer to a query, of what it says of the whole conversation."""
+"""The places of the figures of the whole conversation in the answer to a query."""
 CONVERSATION = "_c"
 """The prefix of a conversation's term, before its id."""
 MAX_SCANNED = 4_000
@@ -83,7 +83,7 @@ class IndexMatches:
 
     postings: tuple[Sequence[int], ...]
     is_behind: bool = False
-    """Whether messages that were asked for wait to be indexed."""
+    """Whether messages of the query wait to be indexed."""
     total: int = 0
     """The number of the conversation's last indexed message."""
 
@@ -117,7 +117,7 @@ def of_project(id: UUID) -> str:
 
 
 def note(*conversation_ids: UUID) -> None:
-    """Note all messages of these conversations, to be indexed anew: they were moved to another project."""
+    """Note all messages of these conversations for indexing: they were moved to another project."""
     columns = "conversation_id, message_id"
     known = "OR IGNORE " if is_sqlite() else ""
     with connection.cursor() as cursor:
@@ -222,7 +222,7 @@ def rebuild() -> None:
 
 
 def report(error: DatabaseError) -> None:
-    """Report an index that could not be read: the upkeep of some process makes it anew."""
+    """Report an index that could not be read: the upkeep of some process rebuilds it."""
     logger.error("search index: it cannot be used", exc_info=error)
     if _is_broken(error):
         cache.set(BROKEN_HERE, True, timeout=None)
@@ -454,7 +454,7 @@ def _add(found: Sequence[tuple[UUID, UUID, int | None, list[str]]]) -> None:
 
 
 def _state() -> tuple[UUID | None, bool]:
-    """How far the index is filled, and whether that is all; an index that other rules filled is filled anew."""
+    """The progress of filling the index, and whether it is complete; an index of other rules is rebuilt."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT filled_to, is_whole FROM {STATE} WHERE version = %s", [index_terms.VERSION])
         row = cursor.fetchone()

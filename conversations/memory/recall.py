@@ -52,7 +52,7 @@ SHARES_IN_A_PROJECT = 3
 LEAST_IN_A_PROJECT = 0.05
 """The share of the best score below which a passage is left out in a project: answers stand in several chats."""
 RECENT_MESSAGES = 4
-"""The messages before the question, two turns, whose names and numbers weigh in."""
+"""The number of messages before the question, two turns, whose names and numbers count."""
 COLUMNS = ("role", "name", "content", "created_at", "origin")
 CHOSEN = {
     True: "IN (SELECT value FROM json_each('[' || %s || ']'))",
@@ -71,7 +71,7 @@ MAX_CATCH_UP = 400
 
 
 MAX_REMEMBERED = 200
-"""The most questions whose passages this process remembers, for pages that show the next request."""
+"""The most questions whose passages this process caches, for pages that show the next request."""
 
 UNKNOWN = Recalled("", (), "", 0)
 
@@ -101,7 +101,7 @@ _known: dict[tuple[object, ...], Recalled | None] = {}
 
 
 def load(conversation_id: UUID) -> Loaded:
-    """The conversation as its next request is made of it, for display. Raises Conversation.DoesNotExist.
+    """The conversation loaded for its next request, for display. Raises Conversation.DoesNotExist.
 
     Passages that were recalled for its latest question are not looked up again.
     """
@@ -113,7 +113,7 @@ def load(conversation_id: UUID) -> Loaded:
 
 
 def load_for_request(conversation_id: UUID) -> Loaded:
-    """The conversation as its next request is made of it, for sending. Raises Conversation.DoesNotExist."""
+    """The conversation loaded for its next request, for sending. Raises Conversation.DoesNotExist."""
     return recalling(transcript.load(conversation_id))
 
 
@@ -140,7 +140,7 @@ def recalling(loaded: Loaded, *, catches_up: bool = True) -> Loaded:
 def found_in(
     past: Past, live: Sequence[Turn], *, room: Room, catches_up: bool = True, quoted: Sequence[Quote] = ()
 ) -> Recalled | None:
-    """The passages of the past that bear on the latest question among the `live` turns; None if there are none.
+    """The passages of the past that match the latest question among the `live` turns; None if there are none.
 
     Messages that are sent are not quoted, nor is what overlaps a `quoted` passage. A fault of the index is reported,
     and nothing is recalled.

@@ -47,7 +47,8 @@ def carry_to_fork(rows: Sequence[Message], source: Conversation, copy: Conversat
 
 
 def carry_to_end(rows: Sequence[Message], current: Message, ids: Ids, moments: Moments) -> None:
-    """Have the records of `rows` name the copies; `rows` will replace `current` and all after it in its conversation.
+    """Make the records of `rows` refer to the copies; `rows` will replace `current` and all later messages of its
+    conversation.
 
     `ids` and `moments` map the messages copied so far. Earlier messages that a record names may have been replaced by
     copies since; these are added to `ids` and `moments`. Three queries at most.

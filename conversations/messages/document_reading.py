@@ -1,4 +1,4 @@
-"""Reads the text of documents, in a separate process: a file decides how much time and memory its reading takes.
+"""Reads the text of documents in a separate process, since the file determines the time and memory.
 
 Nothing in a document is run or fetched: no macros, scripts, formulas or links. Pages, slides and sheets begin with a
 line in brackets, such as "[Page 12]", so that replies can name them.

@@ -14,7 +14,7 @@ from conversations.runtime.bounded_process import JobFailed, OverMemory, OverTim
 from conversations.runtime.fair_queue import FairQueue
 
 MAX_BYTES = 20_000_000
-"""The most bytes of a document as it is uploaded."""
+"""The most bytes of an uploaded document."""
 MAX_PAGES = 3_000
 MAX_UNPACKED_BYTES = 200_000_000
 """The most bytes that a document which is a zip may unpack to, by its own directory."""

@@ -23,7 +23,7 @@ as wide as high.
 MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 """Pillow's names of formats -> media types."""
 CONVERTED = ("AVIF", "HEIF", "TIFF", "BMP")
-"""Formats that models do not take: the image is kept as a PNG, or as a JPEG where it has no transparency."""
+"""Formats that models do not accept: the image is stored as a PNG, or as a JPEG if it has no transparency."""
 CONVERTED_SIDE = 3_000
 """The most pixels of the longer side of a converted image: models shrink larger ones, and it must stay in MAX_BYTES."""
 MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")

@@ -9,7 +9,7 @@ from django.db.models import Q
 from compression.core.text.stemming import stem
 
 MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
-"""Signs of Markdown that are left out where a text is shown on one line."""
+"""Markdown signs that are left out of a text on one line."""
 
 SNIPPET = 120
 BEFORE = 40
@@ -21,7 +21,7 @@ TERM = re.compile(r'"([^"]+)"?|(\S+)')
 
 
 def terms_of(query: str) -> list[str]:
-    """The words of a query and its phrases in quotes, without repeats; an unclosed quote goes on to the end."""
+    """The distinct words of a query and its phrases in quotes; an unclosed quote extends to the end."""
     found = [" ".join((phrase or word).split()) for phrase, word in TERM.findall(query)]
     return list(dict.fromkeys(term for term in found if term))
 

@@ -62,7 +62,7 @@ def _clean(root: Any) -> None:
 
 
 def _size(root: Any) -> tuple[int, int | None]:
-    """(width, height) in pixels, of the file's own proportions; the height is None where the file names none."""
+    """(width, height) in pixels, in the file's own proportions; the height is None if the file has none."""
     box = (root.get("viewBox") or "").replace(",", " ").split()
     sides = [_number(root.get(side)) for side in ("width", "height")]
     if not all(sides) and len(box) == 4:

@@ -1,4 +1,4 @@
-"""Collects what a model thinks before its reply: its text, bounded, and the time that it takes."""
+"""Collects a model's thoughts before its reply: their text, up to a limit, and their duration."""
 
 from __future__ import annotations
 

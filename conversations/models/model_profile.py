@@ -92,7 +92,7 @@ class ModelProfile(models.Model):
     )
     window_source = models.CharField(max_length=16, choices=WindowSource, default=WindowSource.HAND, editable=False)
     window_server = models.CharField(max_length=40, blank=True, editable=False)
-    """The kind of server that was asked for the window; "" for other sources."""
+    """The kind of the server that gave the window; "" for other sources."""
     window_known_at = models.DateTimeField(null=True, blank=True, editable=False)
     window_replaced = models.PositiveIntegerField(null=True, blank=True, editable=False)
     """The larger window that the profile had before its server was found to read less; None if it was not."""

@@ -27,7 +27,7 @@ class Preference(models.Model):
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
 
     remembers = models.BooleanField(default=False, db_default=False)
-    """Whether chats outside of projects have what the person keeps for all their chats."""
+    """Whether chats outside of projects have the entries that the person keeps for all their chats."""
     favourite_models = models.JSONField(default=list, blank=True)
     """The ids of the model profiles that stand first where a model is chosen; ids of deleted profiles may be in it."""
 

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 
 class MonthlyBudget(models.Model):
-    """Limits of a calendar month, in UTC; null where there is none."""
+    """Limits of a calendar month, in UTC; null for none."""
 
     monthly_tokens = models.PositiveBigIntegerField(
         "Tokens a month", null=True, blank=True, help_text="Of prompts and answers together. Empty: no limit here."

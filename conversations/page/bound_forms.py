@@ -1,4 +1,4 @@
-"""The base of the page's forms: fields show what was typed, verbs check it, a refusal stands beside its field."""
+"""The base of the page's forms: fields keep the typed text, verbs check it, and a refusal appears beside its field."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DescribedField(forms.BoundField):
 
 
 class TypedField(forms.Field):
-    """A value as it was typed, unchecked: the verb that takes it checks it.
+    """A typed value, unchecked: the verb that receives it checks it.
 
     `described_by` is the id of an element that describes the field, "" for none.
     """

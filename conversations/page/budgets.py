@@ -21,7 +21,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One part of a request, in tokens; `after` is None where nothing can be compacted."""
+    """One part of a request, in tokens; `after` is None if nothing can be compacted."""
 
     kind: str
     label: str

@@ -40,7 +40,7 @@ class AccountForm(UserCreationForm):
 
 
 class ConfirmForm(forms.Form):
-    """Asks a person who is signed in for their password, or for their name where they have no password here."""
+    """Asks a signed-in person for their password, or for their name if they have no password here."""
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
@@ -232,7 +232,7 @@ def _format_value(name: str, value: Any) -> str:
 
 
 def _parse_value(name: str, text: str) -> object:
-    """The value that a field's text stands for; the text itself if it stands for none."""
+    """The value of a field's text; the text itself if it has no value."""
     kind = BY_NAME[name].kind
     if kind == "switch":
         return {"true": True, "false": False}.get(text, text)
@@ -250,7 +250,7 @@ def _in_percent(expected: str) -> str:
 
 
 def without_help(form: forms.BaseForm) -> None:
-    """Take Django's help texts from a form whose template does not show them: nothing is described by them then."""
+    """Remove Django's help texts from a form whose template does not show them, so that no field refers to them."""
     for field in form.fields.values():
         field.help_text = ""
 

@@ -196,7 +196,7 @@ def _compaction_status(conversation: Conversation, data: dict[str, Any]) -> str:
 
 
 def _compaction_progress(conversation: Conversation, data: dict[str, Any]) -> str:
-    """The progress figures alone: the button beside them keeps the keyboard's focus."""
+    """Only the progress figures, so that the button beside them keeps the keyboard's focus."""
     running = busy(conversation)
     if running is None or data["stage"] == FIRST_STAGE:
         return _compaction_status(conversation, data)

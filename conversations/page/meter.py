@@ -110,17 +110,17 @@ class Meter:
     flow: FlowUsage | None
     """The use that an agent's planner makes of its own budget."""
     target: int
-    """Percent of the window that a compaction which nobody asked for comes out at."""
+    """Percent of the window after an automatic compaction."""
     window_words: str
     """The window that was set, and how much of it is used."""
     room: int
-    """Tokens of the largest message that can be sent: what the system prompt and the reply leave."""
+    """Tokens of the largest message that can be sent: the window less the system prompt and the reply."""
     lowered: str
     """A sentence about a model whose server reads less than its window was; "" for any other."""
     breaks_even: int | None
     """Turns after which that compaction has paid for itself, at the model's prices; None: no prices, or never."""
     after: After | None
-    """The next request after a compaction by hand; None without a forecast, or where there is nothing to compact."""
+    """The next request after a compaction by hand; None without a forecast, or if there is nothing to compact."""
     has_forecast: bool
     """Whether `after` was computed; a page asks for it later if not."""
     budgets: Mapping[str, int]
@@ -128,7 +128,7 @@ class Meter:
 
     @property
     def left(self) -> int | None:
-        """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
+        """About how many tokens a compaction by hand would leave; None if it would find nothing to compact."""
         return self.after.total if self.after else None
 
     @property
@@ -195,7 +195,7 @@ def price(conversation: Conversation, tokens: int) -> Decimal | None:
 
 
 def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = LABELS) -> tuple[Part, ...]:
-    """The parts of the window by kind, with `labels` translated; MAY_BE_MISSING are left out where they are empty."""
+    """The parts of the window by kind, with `labels` translated; empty ones of MAY_BE_MISSING are left out."""
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():

@@ -12,7 +12,7 @@ from conversations.runtime.amounts import amount
 
 
 def outlook(conversation: Conversation) -> str:
-    """How the conversation as it is fits into the model's window, in words; "" without a model."""
+    """A sentence about how the conversation fits into the model's window; "" without a model."""
     loaded = transcript.load(conversation.pk)
     used = usage.usage_of(loaded)
     if used is None:

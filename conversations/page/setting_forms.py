@@ -96,7 +96,7 @@ class BeginForm(PageForm):
 
 
 class ProjectForm(PageForm):
-    """The settings of a project, each kept as it is changed; `project_` stands before the name of each."""
+    """The settings of a project, each saved when it changes; every name begins with `project_`."""
 
     project_name = TypedField(
         label=_("Name"), widget=forms.TextInput({"maxlength": MAX_PROJECT_NAME_CHARS, "required": True})

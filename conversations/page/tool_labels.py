@@ -54,7 +54,7 @@ def brief(call: ToolCall) -> str:
 
 
 def parse_arguments(text: str) -> Any:
-    """The JSON object or list that `text` holds; None for anything else."""
+    """The JSON object or list in `text`; None for anything else."""
     try:
         return json.loads(text) if text[:1] in "{[" and text else None
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Compares a share of replies with the model's answer from the whole history, to measure what compaction loses.
 
-It runs in the background after the reply, where the whole history fits the model's window. The person's request and
-reply stay as they are; only figures are stored.
+It runs in the background after the reply, if the whole history fits the model's window. The person's request and reply
+do not change; only figures are stored.
 """
 
 from __future__ import annotations

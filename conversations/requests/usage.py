@@ -28,7 +28,7 @@ def usage_of(loaded: Loaded) -> Usage | None:
 
 
 def total(conversation_id: UUID) -> int | None:
-    """Tokens of the next request, as the meter shows them; None where no model is set."""
+    """Tokens of the next request, as the meter shows them; None without a model."""
     used = usage_of(recall.load(conversation_id))
     return used.total if used else None
 

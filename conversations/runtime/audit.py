@@ -21,7 +21,7 @@ REMOVED = {Authenticator.Type.TOTP: Action.SECOND_STEP_OFF, Authenticator.Type.W
 
 
 def note(action: AuditEntry.Action, person: AbstractBaseUser | AnonymousUser | None, subject: str = "") -> None:
-    """Append an entry; `subject` names what was acted on by its kind and id, never by its text."""
+    """Append an entry; `subject` names the object by its kind and id, never by its text."""
     is_known = person is not None and person.pk is not None
     AuditEntry.objects.create(
         action=action,

@@ -1,4 +1,4 @@
-"""Bounded memories of a process: what it need not work out, or ask for, again. The oldest entry is dropped first."""
+"""Bounded caches of a process for computed or queried values. The oldest entry is dropped first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BoundedCache[Key, Value]:
         return self._known.get(key)
 
     def put(self, key: Key, value: Value) -> None:
-        """The latest from now on, also where it was known."""
+        """Insert or replace; the key becomes the most recent."""
         with self._lock:
             self._known.pop(key, None)
             self._known[key] = value

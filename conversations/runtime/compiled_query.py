@@ -1,8 +1,8 @@
 """Queries that the ORM compiles once and that run with other values from then on.
 
 Every turn loads its conversation several times by two queries of many columns. Built anew by the ORM they take 2.4 ms
-a load; compiled, 0.1 ms (SQLite, an empty conversation, medians). The ORM stays the one place that writes SQL: what is
-kept is its text, and where the values go.
+a load; compiled, 0.1 ms (SQLite, an empty conversation, medians). The ORM remains the only author of SQL: a
+compiled query stores its text and the places of the values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Locks, time limits, consistent reads and refusals of SQLite and PostgreSQL, where the two differ.
+"""Locks, time limits, consistent reads and refusals in which SQLite and PostgreSQL differ.
 
-What settings differ in stands in `chatsite.settings`.
+Differences of settings are in `chatsite.settings`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHECKPOINT_WAIT_MS = 50
 RETRY_SECONDS = 5
 """Seconds after which a client may ask a busy database again."""
 FREE_SECONDS = 60
-"""Seconds after which a client may ask again where the disk was full."""
+"""Seconds after which a client may ask again if the disk was full."""
 _LOCKED = re.compile(r"database (?:table )?is locked|lock timeout|deadlock detected|too many (?:clients|connections)")
 _NOT_WRITABLE = re.compile(
     r"disk is full|disk I/O error|No space left on device|readonly database|in a read-only transaction"

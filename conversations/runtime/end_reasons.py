@@ -1,4 +1,4 @@
-"""The reasons for which replies end early: as they are stored, and in words for people."""
+"""The reasons for early ends of replies: their stored codes, and their words for people."""
 
 from __future__ import annotations
 

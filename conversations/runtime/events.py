@@ -28,7 +28,7 @@ Sending the deltas of a thousand replies at one moment would block the loop for 
 RESYNC_INTERVAL_SECONDS = 0.005
 """The time between two resync events when all pages get one."""
 MAX_DRAFTS = 2_000
-"""The most replies of other processes whose text is kept for pages that are opened while they are written."""
+"""The most running replies of other processes whose text is kept for newly opened pages."""
 
 
 class Peers(Protocol):

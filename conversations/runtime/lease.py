@@ -1,6 +1,6 @@
 """A worker's hold of a row: renewed while it works, so that others take over only once it has fallen silent.
 
-Each room says which rows are its own, and what is done where a lease is lost.
+Each package names its own rows, and handles a lost lease.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class LeaseLost(Exception):
 
 
 class Lease:
-    """`rows` gives the row for as long as it is ours; `name` is for the log, `expires` the column of the lease's end.
+    """`rows` returns the row while this process holds it; `name` is for the log, `expires` the column of the lease's
+    end.
 
     The row is looked at every `look_seconds`, at every beat at least, and when `wake` is called.
     """

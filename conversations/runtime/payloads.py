@@ -200,7 +200,7 @@ def step_json(step: AgentStep, window: Window, *, most: int | None = None) -> di
 
 
 def flow_json(used: FlowUsage) -> dict[str, Any]:
-    """A flow's use of its own budget of history as JSON, in tokens."""
+    """The use of a flow's own budget of history as JSON, in tokens."""
     return {"flow": used.flow, "history": used.history, "budget": used.budget, "percent": used.percent}
 
 

@@ -32,7 +32,7 @@ _without_server: set[asyncio.Task[Any]] = set()
 
 
 class Backend:
-    """Carries a task to where it is done; `is_here` says that this is the process that it was enqueued in."""
+    """Carries a task to its place; `is_here`: that is the process in which it was enqueued."""
 
     is_here = True
 

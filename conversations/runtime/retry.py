@@ -18,7 +18,7 @@ PAUSES_SECONDS = (0.2, 1.0, 5.0)
 
 
 async def retry_on_database_error[T](save: Callable[[], T]) -> T:
-    """The result of `save`, which must be a transaction of its own. Raises the database's error of the last attempt."""
+    """The result of `save`, which must be a separate transaction. Raises the database's error of the last attempt."""
     for pause in PAUSES_SECONDS:
         try:
             return await sync_to_async(save)()

@@ -83,7 +83,9 @@ def go_on(conversation_id: UUID) -> None:
 
 
 def go_on_everywhere() -> None:
-    """The same in all conversations with a queue whose last reply is complete: a worker may have stopped in between."""
+    """Send the next message in all conversations with a queue whose last reply is complete: a worker may have stopped
+    there.
+    """
     last = Message.objects.filter(conversation=OuterRef("conversation")).order_by("-created_at")
     first = QueuedMessage.objects.filter(error="").exclude(
         Exists(Message.objects.filter(conversation=OuterRef("conversation"), status=Message.Status.STREAMING))

@@ -1,4 +1,4 @@
-"""Holds the replies that this process is writing: their text so far, and a way to stop each."""
+"""Registry of the replies that this process is writing: their text so far, and a way to stop each."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def stop(row: WholeReading) -> None:
 
 
 def go_on(row: WholeReading) -> None:
-    """Go on after the last note with a reading that was stopped, that failed, or whose process was lost."""
+    """Continue a reading after its last note: one that was stopped, failed, or lost its process."""
     lost = timezone.now() - LOST
     idle = WholeReading.objects.filter(pk=row.pk).exclude(status=Status.ANSWERED)
     idle = idle.exclude(status=Status.RUNNING, updated_at__gte=lost)
@@ -223,7 +223,7 @@ def _prompt(row: WholeReading, part: str, number: int, total: int) -> Prompt:
 
 
 def _note(row: WholeReading, profile: ModelProfile, reply: Reply) -> bool:
-    """Keep a note and what it cost; returns whether the reading goes on."""
+    """Store a note and its cost; returns whether the reading continues."""
     record_errand(row.conversation.owner_id, Errand.Purpose.READING, profile, reply.spent)
     row.notes.append(reply.text.strip())
     return bool(_current(row).update(notes=row.notes, updated_at=timezone.now()))

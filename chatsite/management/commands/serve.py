@@ -18,7 +18,7 @@ from chatsite.single_server import CannotStart, only_server
 from chatsite.startup_checks import is_migrated, require_database, require_known_schema, require_settings
 
 BACKLOG = 1_024
-"""Connections that may wait to be accepted: all pages come back at once where the server was away."""
+"""Connections that may wait to be accepted: after a restart, all pages come back at once."""
 GRACEFUL_SECONDS = 5
 """Seconds that requests have to end when the server stops."""
 STARTUP_FAILURE = 3

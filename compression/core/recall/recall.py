@@ -185,7 +185,7 @@ def days_of(question: Turn) -> dict[str, float]:
 
 
 def language_of(question: str, recent: Sequence[str]) -> str:
-    """The language for comparing a question's words: its own if it can be recognised, else that of the texts before it."""
+    """The language for comparing a question's words: its own if recognisable, else that of the texts before it."""
     return likely_language(question) or next(filter(None, map(likely_language, reversed(recent))), "")
 
 

@@ -21,7 +21,7 @@ Role = Message.Role
 
 
 def recognises(data: object) -> bool:
-    """Whether a value is a conversation of the export; a shell of one has its id alone."""
+    """Whether a value is a conversation of the export; an empty shell has only an id."""
     return isinstance(data, dict) and ("mapping" in data or ("conversation_id" in data and "messages" not in data))
 
 
@@ -68,7 +68,7 @@ def _nodes(value: object) -> dict[str, dict[str, Any]]:
 
 
 def _parent(node: dict[str, Any], nodes: Mapping[str, Any]) -> str | None:
-    """The parent of a node; None where the export does not have it."""
+    """The parent of a node; None if the export does not have it."""
     parent = node.get("parent")
     return parent if isinstance(parent, str) and parent in nodes else None
 

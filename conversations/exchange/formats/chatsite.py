@@ -1,6 +1,6 @@
-"""Reads our own export: the conversation comes back as it was, with its state of compression.
+"""Reads our own export: restores the conversation with its state of compression.
 
-Version 1 had too little of that state: compression starts anew from its messages.
+Version 1 has too little of that state: its conversations are imported uncompressed.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _with_agents(data: dict[str, Any], row: dict[str, Any], source: ImportedSour
 
 
 def _thread(data: dict[str, Any]) -> ImportedSource:
-    """A run's thread, read as a file of its own; an executor hands nothing on, so it has no runs."""
+    """A run's thread, read like a separate file; an executor delegates nothing, so it has no runs."""
     if not recognises(data):
         raise fault("format", f'must be "{FORMAT}".')
     source = read_conversation(data | {"runs": []})

@@ -91,7 +91,7 @@ class Reader:
 
 
 def _blocks(place: str, message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The blocks of a message; old exports have its text alone."""
+    """The blocks of a message; old exports have only its text."""
     raw = read_list(f"{place}.content", message.get("content") or [], limit=MAX_BLOCKS)
     blocks = [read_object(f"{place}.content[{number}]", block) for number, block in enumerate(raw)]
     return blocks or [{"type": "text", "text": message.get("text")}]

@@ -21,7 +21,7 @@ def as_markdown(html: str) -> str:
 
 
 def _of(node: Any, *, depth: int) -> str:
-    """The Markdown of a node's children; below MAX_DEPTH their text alone."""
+    """The Markdown of a node's children; below MAX_DEPTH only their text."""
     if depth > MAX_DEPTH:
         return str(node.get_text(" "))
     return "".join(_part(child, depth=depth + 1) for child in node.children)

@@ -41,7 +41,7 @@ class Images:
         return self._read(name or id, data) if data else None
 
     def _read(self, name: str, data: bytes) -> Attachment | None:
-        """The image as an unsaved row, without where and when it was taken; None for one that is not taken."""
+        """The image as an unsaved row, without the place and time of a photo; None for one that is not imported."""
         if not images.is_image(data) or not self._left:
             return None
         self._left -= 1

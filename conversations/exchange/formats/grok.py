@@ -68,7 +68,7 @@ def _line(place: str, response: dict[str, Any]) -> ImportedMessage:
 
 
 def _names(files: object) -> list[object]:
-    """The names of attached files; older exports have their ids alone."""
+    """The names of attached files; older exports have only their ids."""
     listed = files if isinstance(files, list) else []
     return [one.get("name") or one.get("id") if isinstance(one, dict) else one for one in listed]
 

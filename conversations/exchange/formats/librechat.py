@@ -124,7 +124,7 @@ class _Reader:
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parts of a message; most have a text alone."""
+    """The parts of a message; most have only a text."""
     return foreign_text.objects(message.get("content")) or [{"type": "text", "text": message.get("text")}]
 
 

@@ -65,7 +65,7 @@ def _lines(chat: dict[str, Any], images: Images) -> Iterator[ImportedMessage]:
 
 
 def _branch(chat: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The messages of the shown branch with their places; old exports have a list of them alone."""
+    """The messages of the shown branch with their places; old exports have only a list of them."""
     history = foreign_text.as_object(chat.get("history"))
     tree = history.get("messages")
     if not isinstance(tree, dict) or not tree:

@@ -11,7 +11,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def path(parents: Mapping[str, str | None], leaf: str, *, place: str) -> list[str]:
-    """The branch that ends with `leaf`, from its first message on, whose parent is not in the file.
+    """The branch that ends with `leaf`, from the first message whose parent is not in the file.
 
     Raises Invalid, naming `place`, if the parents form a circle.
     """

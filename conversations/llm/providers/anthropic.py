@@ -89,7 +89,7 @@ class Events(StreamReader):
         return str(delta.get("thinking") or "")
 
     def _count(self, index: Any, text: str) -> None:
-        """Note where the reply's text stands among the thoughts: its characters are kept elsewhere."""
+        """Note the place of the reply's text among the thoughts; its characters are stored elsewhere."""
         if text:
             block = self._blocks.setdefault(index, {"type": "text", "characters": 0})
             block["characters"] = block.get("characters", 0) + len(text)
@@ -115,7 +115,9 @@ class Anthropic(Provider):
         super().__init__(base_url=base_url.rstrip("/").removesuffix("/v1"), **how)
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        """The messages and tools of a request, marked for the provider's cache where later requests begin the same."""
+        """The messages and tools of a request, with cache marks at the ends of the beginnings that later requests
+        share.
+        """
         system, messages = blocks_of(prompt, recurs=recurs, model=self._endpoint.model)
         content: dict[str, Any] = {"system": system, "messages": messages} if system else {"messages": messages}
         tools = tools_of(prompt)

@@ -42,7 +42,7 @@ READ_SECONDS = 300.0
 TEMPERATURE = 0.2
 """The temperature that SmolLM2's authors advise: lower ones make it repeat itself, higher ones ramble."""
 REPEAT_PENALTY = 1.15
-"""The penalty for repeated words, without which a model of this size goes round in circles."""
+"""The penalty for repeated words; a model of this size would loop without it."""
 
 
 def is_available() -> bool:

@@ -1,7 +1,7 @@
 """Marks the messages up to which OpenAI's newer models keep a request for later ones.
 
-From gpt-5.6 on, what is kept is found again at breakpoints alone. OpenAI sets one itself, at the newest message: after
-passages that are recalled for it, which no later request has. So others are set before these.
+From gpt-5.6 on, the cache works only at breakpoints. OpenAI sets one itself at the newest message, which follows the
+passages recalled for it, and no later request has these. So others are set before the passages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MODELS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)")
 
 
 def has_breakpoints(model: str) -> bool:
-    """Whether OpenAI's model of this id finds what it has kept at breakpoints alone."""
+    """Whether OpenAI's model of this id uses its cache only at breakpoints."""
     return bool(_MODELS.match(model))
 
 

@@ -25,9 +25,9 @@ Message = dict[str, Any]
 STATUSES = (400, 422, 500)
 """HTTP statuses of these refusals: 400 of vLLM and Mistral, 500 of llama.cpp."""
 UNANSWERED = "[No reply.]"
-"""An assistant message inserted where a user message follows a tool's result."""
+"""An assistant message inserted between a tool's result and a user message."""
 CONTINUATION = "[Go on.]"
-"""A user message appended where a reply is the last message."""
+"""A user message appended after a reply that is the last message."""
 
 _ORDER = re.compile(
     r"roles? must alternate|system message must be|unexpected role|expected last role|no user query found"

@@ -1,7 +1,7 @@
 """Separates a server's own words in an error from those of the request that it quotes.
 
-What a server refuses is remembered for everybody on the site. An error quotes parts of the request, so that a person
-could write "tools are not supported" into a field and have the site believe it.
+The site remembers a server's refusals for everybody. An error quotes parts of the request, so a person could otherwise
+write "tools are not supported" into a field, and the site would believe it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _learned: dict[tuple[str, str], Dialect] = {}
 
 
 def dialect_of(base_url: str, model: str, *, first: Dialect) -> Dialect:
-    """The dialect that worked for a server's model before, else `first`."""
+    """The dialect that last worked for a server's model, else `first`."""
     return _learned.get((base_url, model), first)
 
 

@@ -1,4 +1,4 @@
-"""How hard a model is asked to think before it answers, and what that takes of a reply's limit."""
+"""Efforts of thinking before an answer, and the tokens that they take from a reply's limit."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def room_for(effort: str) -> int:
 
 
 def for_errands(effort: str) -> str:
-    """The effort for short texts of the site itself, such as titles and summaries: little, where replies have much."""
+    """The effort for the site's own short texts, titles and summaries: low, if replies have a higher one."""
     return "low" if effort in ("medium", "high") else effort

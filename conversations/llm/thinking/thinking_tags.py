@@ -1,8 +1,8 @@
 """Separates thoughts in tags at the very head of a reply from its text, while it streams.
 
-Models on servers of one's own write their thoughts so where the server does not take them apart: `<think>…</think>`, or
-other tags. Tags anywhere else, and a tag that is never closed, are text like any other. Some models write the closing
-tag alone: `split_closed` takes the reply apart once it has ended.
+Self-hosted models write their thoughts this way if the server does not separate them: `<think>…</think>`, or other
+tags. Tags anywhere else, and a tag that is never closed, are plain text. Some models write only the closing tag:
+`split_closed` splits the finished reply.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ThinkingTags:
         return self._place is _Place.THOUGHTS
 
     def take(self, piece: str) -> tuple[str, str]:
-        """(thoughts, text) of a piece. What may be the beginning of a tag is held back until the next piece."""
+        """(thoughts, text) of a piece. A possible beginning of a tag is held back until the next piece."""
         if self._place is _Place.TEXT or not piece:
             return "", piece
         if self._place is _Place.HEAD:
@@ -64,7 +64,7 @@ class ThinkingTags:
         return self._thoughts(piece)
 
     def rest(self) -> str:
-        """The text that is left when the reply has ended: what was held back, or thoughts whose tag is not closed."""
+        """The remaining text at the end of the reply: the held-back part, or thoughts without a closing tag."""
         left = "".join(self._raw) if self.is_open else self._held if self._place is _Place.HEAD else ""
         self._place, self._held, self._raw = _Place.TEXT, "", []
         return left

@@ -27,7 +27,7 @@ def how_known(profile: ModelProfile) -> str:
 
 
 def window(profile: ModelProfile | None) -> str:
-    """The window as it was set or found, and how much of it requests and replies use; "" without a model."""
+    """A sentence with the set or found window, and the part that requests and replies use; "" without a model."""
     if profile is None:
         return ""
     used = profile.usable_window.size

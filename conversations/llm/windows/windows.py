@@ -33,7 +33,7 @@ FOUND = (Source.COUNTED, Source.MARK)
 BY_HAND = "by_hand"
 """The key of `ModelProfile.window_evidence` for the window that was set by hand, in tokens."""
 FOUND_SMALLER = "found"
-"""The key for the tokens that the server was found to read, where they are below the half of `by_hand`."""
+"""The key for the tokens that the server was found to read, if they are below half of `by_hand`."""
 MIN_WINDOW = 1_024
 """The smallest window that conversations work in, in tokens."""
 MAX_ASKED_AFTER_REPLIES = 1
@@ -138,7 +138,7 @@ def is_disproved(profile: ModelProfile, tokens: int | None) -> bool:
 
 
 def set_by_hand(profile: ModelProfile) -> None:
-    """Take the unsaved profile's window as set by hand: what was found of its server before is forgotten."""
+    """Treat the unsaved profile's window as set by hand, and forget earlier findings about its server."""
     profile.window_source, profile.window_known_at = Source.HAND, timezone.now()
     profile.window_server, profile.window_replaced, profile.window_evidence = "", None, {}
 
@@ -152,7 +152,7 @@ def guess(profile: ModelProfile) -> None:
 
 
 def mark_for(profile: ModelProfile) -> str:
-    """The mark that requests begin with; "" where the window is known, or the server counts tokens."""
+    """The mark at the beginning of requests; "" if the window is known, or the server counts tokens."""
     evidence = profile.window_evidence
     if profile.window_source not in (Source.DEFAULT, Source.MARK) or not is_own_server(profile):
         return ""

@@ -23,7 +23,7 @@ TITLE_CHARS = 90
 MISSING_SHOWN, MISSING_CHARS = 3, 40
 """The most texts without a message that are named at their statement, and the most characters of each."""
 SIGN = "\U00016fe2"
-"""Stands around a statement's number, at its end, while its Markdown is parsed.
+"""A character around a statement's number, at its end, during the parsing of its Markdown.
 
 It is a punctuation mark, beside which emphasis ends as beside a full stop, of a script that is not in use.
 """
@@ -39,12 +39,12 @@ Note = Callable[[int], str]
 
 
 def rendered_for_person(summary: str, citations: Citations | None, sources: Sources) -> SafeString:
-    """`rendered`, in which the person whose page it is is called "You"."""
+    """`rendered`, in which the page's own person is called "You"."""
     return mark_safe(_PERSON.sub(_("You"), rendered(summary, citations, sources)))
 
 
 def rendered(summary: str, citations: Citations | None, sources: Sources) -> SafeString:
-    """Sanitised HTML, in which the number n links to `#source-n`; what no message supports is said at its statement.
+    """Sanitised HTML: the number n links to `#source-n`, and a statement names its unsupported texts.
 
     Numbers are inserted before sanitising, so they allow no markup that a model's own Markdown could not have.
     """
@@ -103,7 +103,7 @@ def _note(html: str) -> Token:
 
 
 def _strip(token: Token) -> None:
-    """Take the numbers out of a token whose text is no prose."""
+    """Remove the numbers from a token whose text is no prose."""
     token.content = _PLACE.sub("", token.content)
     token.info = _PLACE.sub("", token.info)
     for name, value in token.attrs.items():

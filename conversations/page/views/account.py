@@ -52,7 +52,7 @@ def setup(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
-    """Make an account by an invitation, or by anybody where SIGN_UP is open."""
+    """Make an account with an invitation, or without one if SIGN_UP is open."""
     if request.user.is_authenticated or not has_users():
         return redirect("home")
     token = (request.POST if request.method == "POST" else request.GET).get("token", "")

@@ -19,7 +19,7 @@ from conversations.page.views.sidebar import UNREAD, activity_of, sidebar
 @never_cache
 @require_POST
 def activity(request: Request) -> HttpResponse:
-    """The list as it is now, or 204 if it is as the page's `stamp` says. The chat `at` is before its owner's eyes."""
+    """The current list, or 204 if the page's `stamp` is current. The owner is looking at the chat `at`."""
     pk = id_of(request.POST, "at")
     current = own_conversations(request.user).filter(pk=pk).first() if pk else None
     listed = sidebar(request.user, current=current)

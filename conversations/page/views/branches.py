@@ -60,7 +60,7 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def regenerate_with(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """The models that can write a reply anew."""
+    """The models that can write another reply."""
     conversation = get_conversation(request.user, pk)
     context = {
         "conversation": conversation,

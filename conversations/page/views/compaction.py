@@ -54,7 +54,7 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def changes(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """The changes that the compaction made to the model's context, alone."""
+    """Only the changes that the compaction made to the model's context."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
     return render(

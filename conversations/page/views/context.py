@@ -255,7 +255,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def memory(request: Request, pk: UUID) -> HttpResponse:
-    """The room of the chat's requests, as it is and as a compaction would make it."""
+    """The room of the chat's requests now, and after a compaction."""
     conversation = get_conversation(request.user, pk)
     figures = meter(conversation)
     context = {"conversation": conversation, "meter": figures, "budgets": budgets(figures) if figures else None}

@@ -165,7 +165,7 @@ def as_zip(user: AbstractBaseUser, only: Sequence[Conversation] | None = None) -
 @never_cache
 @require_http_methods(["GET", "POST"])
 def import_(request: Request) -> HttpResponse:
-    """The page of imports. A file that its script posts comes in; the answer tells what became of its conversations."""
+    """The page of imports. Its script posts a file, and the answer lists the imported and the unread conversations."""
     if request.method == "GET":
         return render(request, "conversations/list/import.html", {"sidebar": sidebar(request.user)})
     form = ImportForm(request.POST, request.FILES)

@@ -19,7 +19,7 @@ POLICY: dict[str, list[str]] = {
     "frame-ancestors": [CSP.SELF],
     "sandbox": ["allow-scripts"],
 }
-"""Its scripts run without an origin, even where somebody opens the address itself; they load nothing."""
+"""Its scripts run without an origin, even if somebody opens the address directly; they load nothing."""
 
 
 @member

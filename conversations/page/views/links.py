@@ -29,7 +29,7 @@ ON_A_PAGE = 100
 """The most messages on one page, the latest ones; a link leads to those before."""
 UNKNOWN = gettext_noop("Somebody")
 NO_WORDS = gettext_noop("[a file]")
-"""The text of a message that is only a file, where files are not shared."""
+"""The text of a message that is only a file, if files are not shared."""
 
 
 @member
@@ -80,7 +80,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
 @member
 @require_POST
 def go_on(request: Request, token: str) -> HttpResponse:
-    """A chat of the reader that begins with the messages of the link: text alone, and none of it as their own words."""
+    """A chat of the reader that begins with the text of the link's messages, none of it as their own words."""
     found = links.found(token)
     lines = [
         {

@@ -105,7 +105,7 @@ class Forgotten(PasswordResetView):
 
 
 class NewPassword(PasswordResetConfirmView):
-    """Sets a new password by the link of a mail. Whoever has a second step is asked for it at the next sign-in."""
+    """Sets a new password by the link of a mail. The next sign-in still asks for the second step."""
 
     template_name = "account/new_password.html"
     success_url = reverse_lazy("login")

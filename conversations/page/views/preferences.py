@@ -52,7 +52,7 @@ TYPING = ("sends", "breaks")
 def parts(
     request: Request, preference: Preference, default: Callable[[], ModelProfile | None] | None = None
 ) -> dict[str, Any]:
-    """The template context of the sections, where `default` gives the model of new chats.
+    """The template context of the sections; `default` is the model of new chats.
 
     Values that are functions run only if a template uses them.
     """
@@ -178,7 +178,7 @@ def beginning(request: Request) -> dict[str, Any]:
 @member
 @require_POST
 def password(request: Request) -> HttpResponse:
-    """Change the password, and end the API keys if that is asked for.
+    """Change the password, and on request end the API keys.
 
     This session stays signed in; those of other browsers end.
     """

@@ -151,7 +151,7 @@ def share_with(request: Request, project_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def unshare(request: Request, project_id: UUID, user_id: int) -> HttpResponse:
-    """End a person's part in the project, also where another tab has ended it. A person may end their own."""
+    """End a person's part in the project; no error if another tab ended it before. A person may end their own."""
     is_self = user_id == request.user.pk
     row = projects.get_project(request.user, project_id, projects.MAY_READ if is_self else (projects.OWNER,))
     with suppress(NotFound):
@@ -166,7 +166,7 @@ def unshare(request: Request, project_id: UUID, user_id: int) -> HttpResponse:
 @never_cache
 @require_GET
 def chat(request: Request, project_id: UUID, pk: UUID) -> HttpResponse:
-    """A chat of a project as its people read it: what was said, without files, thoughts and settings."""
+    """A chat of a project for its other people: messages without files, thoughts and settings."""
     project = projects.get_project(request.user, project_id, projects.MAY_READ)
     conversation = projects.readable_conversation(request.user, pk)
     if conversation.project_id != project.pk or conversation.kind == Conversation.Kind.FILE:
@@ -207,7 +207,7 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def share(request: Request, pk: UUID) -> HttpResponse:
-    """Share what is said in a conversation with its project (`on` given), or keep it out."""
+    """Share a conversation's messages with its project (`on` given), or keep it out."""
     conversation_settings.change(get_conversation(request.user, pk), shares_memory="on" in request.POST)
     return HttpResponseClientRefresh()
 

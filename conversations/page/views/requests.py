@@ -113,7 +113,7 @@ def meter_with_forecast(request: Request, pk: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def facts(request: Request, pk: UUID) -> HttpResponse:
-    """The line of the meter that says what the next request has of the facts of all that was compacted."""
+    """The line of the meter with the number of compacted facts that the next request contains."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     context = {"facts": facts_kept(conversation), "unsupported": unsupported_in_force(conversation)}
     return render(request, "conversations/compactions/_facts_kept.html", context)

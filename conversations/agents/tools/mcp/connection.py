@@ -193,7 +193,7 @@ class Connection:
 
 
 class _Secrets:
-    """Secret values that are never quoted; an object of its own, so that no listing of fields shows them."""
+    """Secret values that are never quoted; a separate object, so that no listing of fields shows them."""
 
     __slots__ = ("known",)
 
