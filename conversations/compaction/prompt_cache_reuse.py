@@ -1,4 +1,4 @@
-"""Asks for a summary at the end of the conversation's own request, most of which the provider has cached."""
+"""Asks for a summary at the end of the conversation's own request, whose beginning the provider has mostly cached."""
 
 from __future__ import annotations
 
