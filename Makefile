@@ -24,7 +24,7 @@ test: needs check
 	@rm -f $(SECOND_TRIES); status=0; export SECOND_TRIES=$(SECOND_TRIES); \
 	$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser and not long" || status=1; \
 	$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once and not long" $(ON_POSTGRESQL) || status=1; \
-	$(PYTHON) -m pytest -q -n 2 -m browser tests/journeys || status=1; \
+	$(PYTHON) -m pytest -q -n 2 -m "browser and not long" tests/journeys || status=1; \
 	$(PYTHON) -m tests.needs report; \
 	cat $(SECOND_TRIES) 2> /dev/null; exit $$status
 
@@ -71,7 +71,8 @@ torture: needs
 	@LIVES=300 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life.py
 	@LIVES=1000 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life_on_a_page.py
 	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
-	@$(PYTHON) -m pytest -q -n 2 -m long
+	@$(PYTHON) -m pytest -q -n 2 -m "long and not browser"
+	@$(PYTHON) -m pytest -q -n 2 -m "long and browser" tests/journeys
 	@PAGES=50 RECONNECTS=20 $(PYTHON) -m pytest -q --timeout=0 tests/journeys/test_reconnects.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_schema.py
 	@KILLS_EVERY=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/ops/test_releases.py tests/faults/test_killed_saves.py

@@ -99,6 +99,7 @@ def test_a_reply_that_a_worker_writes_is_stopped_by_any_process_at_once(shop: Sh
     assert stopped_after < BEAT / 2, f"{stopped_after:.1f} s: that was the row, not Redis"
 
 
+@pytest.mark.long
 def test_without_redis_it_is_stopped_at_the_next_beat(shop: Shop) -> None:
     shop.llm.enqueue("word " * 200, drip=0.1)
     shop.sends("go on")

@@ -106,6 +106,7 @@ def test_open_streams_take_no_place_of_a_request(served: Served) -> None:
         stream.until("usage.updated")
 
 
+@pytest.mark.long
 def test_a_reply_goes_on_where_the_connection_was_cut(served: Served) -> None:
     begin(served)
     served.llm.enqueue(WORDS, drip=0.01)

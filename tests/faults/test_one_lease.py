@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +20,6 @@ from conversations.gateway import compaction
 from conversations.messages import reply_lease
 from conversations.models import Conversation, Folding, Message
 from tests.statements import through
-
-ROOT = Path(__file__).parents[2]
 
 
 @asynccontextmanager
@@ -79,12 +75,3 @@ async def test_a_lease_is_renewed_after_a_beat_that_the_database_refused(
             while not (refused and not await model.objects.filter(**{column: begun}).aexists()):
                 await asyncio.sleep(0.01)
     assert "could not be renewed" in caplog.text
-
-
-@pytest.mark.once
-def test_there_is_one_lease() -> None:
-    trees = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "conversations").rglob("*.py"))}
-    nodes = [(str(path.relative_to(ROOT)), node) for path, tree in trees.items() for node in ast.walk(tree)]
-    kinds = [path for path, node in nodes if isinstance(node, ast.ClassDef) and node.name == "LeaseLost"]
-    beats = {path for path, node in nodes if isinstance(node, ast.Name) and node.id == "beat_seconds"}
-    assert kinds == [*beats] == ["conversations/runtime/lease.py"]

@@ -23,7 +23,9 @@ LANGUAGES = {
 """What Send, the tab Memory, and a chat of today are called."""
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "language", ["zh-hans", "de", *(pytest.param(language, marks=pytest.mark.long) for language in ("es", "fr"))]
+)
 def test_a_chat_is_lived_in_another_language(language: str, at_site: Callable[..., Person], llm: LlmServer) -> None:
     send, memory, today = LANGUAGES[language]
     alice = at_site()

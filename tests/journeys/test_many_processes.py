@@ -100,6 +100,7 @@ def opened_late(person: Person) -> Page:
     return page
 
 
+@pytest.mark.long
 def test_pages_converge_whatever_dies(pair: Pair, llm: LlmServer) -> None:
     first, second = pair.first, pair.second
     first.begins()

@@ -14,7 +14,7 @@ from tests.journeys.site import Person, long_conversation
 from tests.journeys.test_chat import FORMATTED
 from tests.llm_server import LlmServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 MOST_BYTES = 100_000
 ROUNDS = 4

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,6 @@ from conversations.messages.cursors import EPOCH, MICROSECOND, microseconds, mom
 
 pytestmark = pytest.mark.once
 
-ROOT = Path(__file__).parents[3]
 MOMENTS = [
     datetime(2026, 11, 20, 9, 12, 44, 871_023, tzinfo=UTC),
     datetime(2026, 11, 20, 10, 12, 44, 1, tzinfo=UTC) - timedelta(days=30_000),
@@ -35,13 +32,3 @@ def test_a_moment_beyond_all_dates_is_refused_by_each() -> None:
         search._read(f"{-9 * 10**16}.{'0' * 32}.")
     with pytest.raises(Invalid, match="take it from `next`"):
         read_cursor("LTkwMDAwMDAwMDAwMDAwMDAwIGE")
-
-
-def test_no_other_module_counts_from_1970() -> None:
-    found = {
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "conversations").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node).startswith("datetime(1970")
-    }
-    assert found == {"conversations/messages/cursors.py"}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from conversations.gateway.responses import refused
 
 pytestmark = pytest.mark.once
 
-ROOT = Path(__file__).parents[3]
 REFUSALS = [
     Invalid("limit: must be at most 200.", field="limit", limit=200),
     TooMany("Try again soon.", retry_after=7),
@@ -37,15 +34,3 @@ def test_api_gateway_and_server_refuse_alike(refusal: Refused) -> None:
     after = dict(headers).get(b"retry-after", b"").decode()
     assert from_api.get("Retry-After", "") == from_gateway.get("Retry-After", "") == after
     assert (after == "7") == isinstance(refusal, TooMany)
-
-
-def test_the_shape_is_made_in_one_place() -> None:
-    made = {
-        str(path.relative_to(ROOT))
-        for room in ("chatsite", "conversations")
-        for path in (ROOT / room).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Dict)
-        and {"code", "message", "detail"} <= {key.value for key in node.keys if isinstance(key, ast.Constant)}
-    }
-    assert made == {"conversations/errors.py"}

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from conversations.models import User
 from conversations.runtime import database
-
-ROOT = Path(__file__).parents[3]
-HOME = ROOT / "conversations/runtime/database.py"
-
-
-@pytest.mark.once
-def test_no_other_module_asks_which_database_it_is() -> None:
-    asked = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for room in ("chatsite", "conversations", "compression")
-        for path in sorted((ROOT / room).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and (node.attr == "vendor" or ast.unparse(node) == "connection.features")
-    ]
-    assert {place.partition(":")[0] for place in asked} == {str(HOME.relative_to(ROOT))}
 
 
 @pytest.mark.django_db

@@ -1,10 +1,8 @@
-"""Events have one list of kinds: nothing is published outside it, and each kind is drawn, told again and described."""
+"""Each event type is documented, and each one that changes a page is rendered."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +11,7 @@ import pytest
 from conversations.api.openapi import EVENT_TYPES
 from conversations.models import Conversation, Message
 from conversations.page import fragments
-from conversations.runtime.event_types import GROWING, EventType, Signal
+from conversations.runtime.event_types import GROWING, EventType
 from conversations.runtime.subscription import Event
 from conversations.turns import conversations
 from tests.conversations.chat import START
@@ -21,49 +19,6 @@ from tests.conversations.chat import START
 pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).parents[3]
-HOME = ROOT / "conversations/runtime/event_types.py"
-MODULES = [
-    path
-    for room in ("conversations", "chatsite", "compression")
-    for path in sorted((ROOT / room).rglob("*.py"))
-    if path != HOME and "migrations" not in path.parts
-]
-TAKE_A_TYPE = {"publish": 1, "relay_event": 2, "Event": 0}
-"""Functions and classes that are given a kind, and the place of it among their arguments."""
-
-
-def named(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def types_given(path: Path) -> Iterator[tuple[int, ast.expr]]:
-    """Line and expression of each kind that a module gives, also through `partial`."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        function, *arguments = [node.func, *node.args]
-        if named(function) == "partial":
-            function, *arguments = node.args
-        place = TAKE_A_TYPE.get(named(function))
-        if place is not None and len(arguments) > place:
-            yield node.lineno, arguments[place]
-
-
-def test_kinds_are_given_by_name_and_never_as_text() -> None:
-    given = [(path, line, kind) for path in MODULES for line, kind in types_given(path)]
-    written = [f"{path.relative_to(ROOT)}:{line}" for path, line, kind in given if isinstance(kind, ast.Constant)]
-    assert len(given) > 30, "the search finds publishers"
-    assert not written
-
-
-def test_no_other_module_spells_a_kind() -> None:
-    spelled = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.value}"
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and node.value in {*EventType, Signal.REPLY_STOP, Signal.ACCESS_CHANGED}
-    ]
-    assert not spelled
 
 
 def test_each_kind_is_described() -> None:
