@@ -108,7 +108,7 @@ def main() -> None:
 def aim(page: Page) -> None:
     """A goal with its checkpoints, and rules, as a person sets them."""
     page.get_by_role("link", name="Context", exact=True).click()
-    page.get_by_label("What this conversation is to reach").fill(GOAL)
+    page.get_by_label("The goal of this conversation").fill(GOAL)
     page.get_by_label("Priority").select_option("high")
     page.get_by_role("button", name="Set goal").click()
     for step in STEPS:

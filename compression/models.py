@@ -265,7 +265,9 @@ class Snapshot(models.Model):
 class PromptTemplate(models.Model):
     """An administrator's prompt template for summaries, which replaces the engine's own."""
 
-    mode = models.CharField(max_length=16, blank=True, unique=True, help_text="Blank: every mode without its own.")
+    mode = models.CharField(
+        max_length=16, blank=True, unique=True, help_text="Empty: every mode without a template of its own."
+    )
     text = models.TextField()
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -59,7 +59,7 @@ def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) ->
     conversation = get_conversation(user, pk, kinds=TO_READ)
     if conversation.kind == Conversation.Kind.EXECUTOR:
         raise Conflict(
-            _("An executor keeps this conversation: its messages come from the planner. It can be read."),
+            _("This conversation belongs to an executor: its messages come from the planner. You can read it."),
             code="read_only",
         )
     return conversation
@@ -71,8 +71,8 @@ def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> C
     if conversation.kind not in CHATS:
         raise Conflict(
             _(
-                "The gateway keeps this conversation: its caller's next call decides what it holds. It can be read, "
-                "rolled back and deleted."
+                "This conversation belongs to the gateway: its caller's next call decides its contents. "
+                "You can read, roll back and delete it."
             ),
             code="read_only",
         )

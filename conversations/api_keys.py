@@ -45,7 +45,7 @@ def create_key(user: AbstractBaseUser, name: str) -> NewKey:
         User.objects.select_for_update().get(pk=user.pk)  # a person's requests count one after the other
         if _mine(user).filter(revoked_at=None).count() >= MAX_KEYS:
             raise Conflict(
-                _("You have %(number)s keys, as many as may be. Revoke one first.") % {"number": MAX_KEYS},
+                _("You have %(number)s keys, the most that are allowed. Revoke one first.") % {"number": MAX_KEYS},
                 code="too_many_keys",
                 limit=MAX_KEYS,
             )

@@ -57,7 +57,9 @@ def require_turn(owner_id: int) -> None:
             retry_after=RETRY_SECONDS,
         )
     if found["all"] >= settings.MAX_TURNS:
-        raise TooMany(_("This site is writing as many replies as it may. Try again soon."), retry_after=RETRY_SECONDS)
+        raise TooMany(
+            _("This site writes as many replies as it can at once. Try again soon."), retry_after=RETRY_SECONDS
+        )
 
 
 def require_compaction(owner_id: int) -> None:

@@ -33,7 +33,7 @@ def save(user: AbstractBaseUser, name: object, text: object, *, prompt_id: UUID 
         with transaction.atomic():
             if prompt_id:
                 if not prompts_of(user).filter(pk=prompt_id).update(**fields):
-                    raise NotFound(_("This prompt is not there any more."))
+                    raise NotFound(_("This prompt no longer exists."))
                 return prompts_of(user).get(pk=prompt_id)
             if prompts_of(user).count() >= MOST:
                 raise Invalid(

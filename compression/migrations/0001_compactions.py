@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
             name='PromptTemplate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('mode', models.CharField(blank=True, help_text='Blank: every mode without its own.', max_length=16, unique=True)),
+                ('mode', models.CharField(blank=True, help_text='Empty: every mode without a template of its own.', max_length=16, unique=True)),
                 ('text', models.TextField()),
                 ('updated_at', models.DateTimeField(auto_now=True)),
             ],

@@ -82,7 +82,7 @@ def of_requests(overview: Overview, days: Days) -> list[Chart]:
                 board.tallies(_("replies"), overview.replies, lambda tally: tally.saved),
                 board.tallies(_("gateway"), overview.calls, lambda tally: tally.saved),
             ),
-            note=_("What requests would have held without compaction, less what they held."),
+            note=_("The tokens that requests would have had without compaction, less their own."),
         ),
         Chart(
             _("Money saved"),
@@ -155,7 +155,7 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
             labels,
             tuple(board.runs(_(name), done, _reduction(share)) for share, name in REDUCTIONS),
             "lines",
-            note=_("How much shorter a summary is than what it stands for."),
+            note=_("How much shorter a summary is than its messages."),
         ),
         Chart(
             _("Facts kept"),
@@ -167,7 +167,7 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
             ),
             "lines",
             note=_(
-                "Of the facts that were looked for. What a summary lacked is put back: without, there would be fewer."
+                "Of the checked facts. Facts that a summary lacks are restored; without that, there would be fewer."
             ),
         ),
         Chart(
@@ -176,13 +176,13 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
             labels,
             board.percentiles([(run.day, run.ms) for run in done]),
             "lines",
-            note=_("From its claim to its end; nobody waits for those that are prepared ahead."),
+            note=_("From its start to its end; nobody waits for those that are prepared ahead."),
         ),
         _ranked(
             _("Why summaries failed"),
             (_("another stepped in"), passed),
             (_("nothing was compacted"), failed),
-            note=_("What summarisers failed for, and compactions altogether."),
+            note=_("The reasons of failed summarisers and failed compactions."),
         ),
         Chart(
             _("Who stepped in"),
@@ -190,7 +190,7 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
             tuple(_(name) for _key, name in SUBSTITUTES),
             (Series(_("compactions"), tuple(stood_in[key] for key, _name in SUBSTITUTES)),),
             "ranks",
-            note=_("%(share)s of what was put in force was not written by the first choice.")
+            note=_("%(share)s of the summaries in force were not written by the first choice.")
             % {"share": _share(stood_in.total(), len(done))},
         ),
     ]

@@ -50,7 +50,7 @@ class ModelProfileForm(forms.ModelForm):
         required=False,
         max_length=1_000,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("Kept encrypted and never shown. Left empty, the key stays as it is."),
+        help_text=_("Encrypted and never shown. Leave it empty to keep the key."),
     )
 
     class Meta:
@@ -67,11 +67,11 @@ class ModelProfileForm(forms.ModelForm):
             "parameters_billion": _("Parameters, in billions"),
             "groups": _("Groups"),
             "is_local": _("On a server of your own"),
-            "silence_seconds": _("Give up after so long without an answer"),
+            "silence_seconds": _("Give up after this time without an answer"),
         }
         help_texts = {
-            "name": _("As people see it where they choose."),
-            "role": _("People choose among those for chat; those for summaries write summaries, where there are any."),
+            "name": _("The name in the list of models."),
+            "role": _("People choose among models for chat. Models for summaries write summaries, if there are any."),
             "enabled": _("Conversations with a model that is disabled go on with the default one: the first for chat."),
             "groups": _(
                 "Only members of these groups and superusers may use it. None: everybody may. Conversations of others "
@@ -81,14 +81,17 @@ class ModelProfileForm(forms.ModelForm):
                 "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio."
             ),
             "base_url": _("Empty: the provider's own. Else with its version, as http://127.0.0.1:11434/v1 for Ollama."),
-            "model_id": _("As the server calls it. A test of the connection finds out what the server offers."),
+            "model_id": _("The server's name for it. A test of the connection lists the server's models."),
             "window": _("In tokens, as its server reads them. Conversations are compacted before they outgrow it."),
-            "max_reply_tokens": _("What a reply may take, kept free of the window. Empty: all it can, and 1,000 kept."),
-            "is_local": _("Only 85 % of the window is used then: how this server counts tokens is not known exactly."),
-            "price_cached": _("Empty: as input."),
-            "parameters_billion": _(
-                "How far it is trusted after many summaries depends on its size. Empty: not known."
+            "max_reply_tokens": _(
+                "The most tokens of a reply, reserved in the window. Empty: no limit, and 1,000 reserved."
             ),
+            "is_local": _(
+                "Only 85 % of the window is used then, because this server's way of counting tokens is not known "
+                "exactly."
+            ),
+            "price_cached": _("Empty: as input."),
+            "parameters_billion": _("Its size decides how far it is trusted after many summaries. Empty: unknown."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -165,9 +168,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
     @admin.display(description=_("Known"))
     def window_known(self, profile: ModelProfile) -> str:
         if profile.pk is None:
-            return gettext(
-                "The server is asked, if it is one of your own. A window that you change here is set by hand."
-            )
+            return gettext("The site asks a server of your own. A window that you change here counts as set by hand.")
         return window_words.how_known(profile)
 
     def save_model(self, request: HttpRequest, obj: ModelProfile, form: forms.ModelForm, change: bool) -> None:

@@ -59,7 +59,9 @@ class ToolServerForm(forms.ModelForm):
             "command": _("With its arguments; no shell reads it. As: .venv/bin/python -m mcp_server_time"),
             "url": _("As http://127.0.0.1:9000/mcp"),
             "timeout_seconds": _("For its start, and again for each call."),
-            "max_characters": _("Longer results are cut off, and the model is told so. Models are sent less at once."),
+            "max_characters": _(
+                "Longer results are cut, with a note for the model. Each request contains less of them."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -104,7 +106,7 @@ class ToolServerForm(forms.ModelForm):
         name: str = self.cleaned_data["name"]
         if SERVER_SEPARATOR in name or name.endswith("_"):
             raise forms.ValidationError(
-                gettext("Without %(separator)s and not with _ at its end: that stands between it and a tool.")
+                gettext("Without %(separator)s, and without _ at its end: these separate it from the name of a tool.")
                 % {"separator": SERVER_SEPARATOR}
             )
         return name
@@ -116,7 +118,7 @@ class ToolServerForm(forms.ModelForm):
         lines = self._lines("headers")
         for name, value in pairs(lines).items():
             if not HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
-                raise forms.ValidationError(gettext("A header's name or value has characters that no header can have."))
+                raise forms.ValidationError(gettext("A header's name or value has invalid characters."))
         return lines
 
     def clean(self) -> dict[str, Any]:
@@ -126,7 +128,7 @@ class ToolServerForm(forms.ModelForm):
         elif cleaned.get("transport") == ToolServer.Transport.HTTP:
             self._check("url", _url_error(cleaned.get("url", "")))
         if self.instance.pk and self.data.get("seen", "") != self._looked_at:
-            self._check("allowed", gettext("Somebody has looked at the server since. Read again what it offers now."))
+            self._check("allowed", gettext("Somebody has listed the server's tools since. Check the new list."))
         stays = not cleaned.get("headers") and "headers" not in cleaned.get("forget", ())
         if "url" in self.changed_data and self.instance.headers and stays:
             self._check(
@@ -173,7 +175,7 @@ def _url_error(url: str) -> str:
 
 
 def _secret_help(lines: str) -> str:
-    help_text = gettext("Lines NAME=value. Kept encrypted and never shown. Left empty, they stay as they are.")
+    help_text = gettext("Lines NAME=value. Encrypted and never shown. Leave it empty to keep them.")
     return f"{help_text} {gettext('Set now: %(names)s.') % {'names': ', '.join(pairs(lines))}}" if lines else help_text
 
 

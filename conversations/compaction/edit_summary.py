@@ -51,9 +51,7 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
         )
     values = active_checkpoints(conversation.pk)
     if number not in [value.number for value in values]:
-        raise Conflict(
-            _("This summary is not in force any more: a later compaction has replaced it."), code="not_active"
-        )
+        raise Conflict(_("This summary is no longer in force: a later compaction has replaced it."), code="not_active")
     before = next(value for value in values if value.number == number)
     summary, citations = _checked(conversation, before, summary, head)
     context = render_context(_with(values, number, summary))

@@ -223,7 +223,7 @@ def _require_same_history(conversation_id: UUID, snapshot: Snapshot) -> None:
     cut = snapshot.compressed_at
     if cut and _digests(conversation_id, [cut])[cut] != snapshot.digest:
         raise Conflict(
-            _("Messages that this summary stands for were edited or replaced since: it cannot be restored."),
+            _("Messages of this summary were edited or replaced since: it cannot be restored."),
             code="history_changed",
         )
 

@@ -268,7 +268,7 @@ def _scope_to_keep(conversation: Conversation, entry: LedgerEntry) -> str:
             code="not_shared",
         )
     if entry.state not in kept_entries.STANDING or entry.kind == LedgerEntry.Kind.WITHDRAWAL:
-        raise Conflict(_("Only what is in force or noted can be kept for the project."), code="not_standing")
+        raise Conflict(_("Only entries in force or noted can be kept for the project."), code="not_standing")
     is_project = scope == "project"
     rows = (
         kept_entries.standing_in(conversation.project_id)

@@ -50,7 +50,7 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
         earlier = rows.filter(transcript.HISTORY, created_at__lt=old.created_at).order_by("-created_at")
         asked_at = earlier.values_list("created_at", flat=True).first()
         if conversation.compressed_at and asked_at and asked_at <= conversation.compressed_at:
-            raise Conflict(_("What was asked is part of a summary already. Undo the compaction, or ask again."))
+            raise Conflict(_("The question is already part of a summary. Undo the compaction, or ask again."))
         reply = store_reply(conversation, **old.replacement_columns)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
         transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))

@@ -20,7 +20,7 @@ class Invitation(models.Model):
     LASTS: ClassVar = timedelta(days=7)
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    note = models.CharField("For", max_length=200, help_text="Whom the link is for, as the list shows it.")
+    note = models.CharField("For", max_length=200, help_text="The person's name, for the list of invitations.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", editable=False, verbose_name="Made by"

@@ -41,7 +41,7 @@ class Message(models.Model):
     class FinishReason(models.TextChoices):
         """The reason why a reply ended early; "" if it ended by itself or its provider gave no reason."""
 
-        LENGTH = "length", _("cut off at the most tokens it could have")
+        LENGTH = "length", _("cut off at its limit of tokens")
         CONTENT_FILTER = "content_filter", _("stopped by the provider's content filter")
         ABORTED = "aborted", _("broken off by the provider")
 

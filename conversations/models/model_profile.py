@@ -69,7 +69,7 @@ class ModelProfile(models.Model):
 
         FREE = "free", "free: messages as they are"
         STRICT = "strict", "strict: one system message, then user and assistant in turn"
-        NO_SYSTEM = "no_system", "no system role: the same, the system message within the first of the user"
+        NO_SYSTEM = "no_system", "no system role: the same, with the system message inside the first one of the user"
 
     class WindowSource(models.TextChoices):
         """How the context window is known."""
@@ -80,7 +80,7 @@ class ModelProfile(models.Model):
         COUNTED = "counted", "found by the tokens that its server counts"
         MARK = "mark", "found by a mark at the head of requests, which the model no longer repeats"
         INHERITED = "inherited", "as the chat model of its server"
-        DEFAULT = "default", "not known: the smallest usual one"
+        DEFAULT = "default", "not known: the smallest common one"
 
     name = models.CharField(max_length=100, unique=True)
     provider = models.CharField(max_length=16, choices=Provider, default=Provider.OPENAI)
@@ -112,21 +112,21 @@ class ModelProfile(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="How hard it thinks before a reply, where a conversation does not say otherwise. Empty: as its "
-        "provider has it. A server that refuses this is asked without it.",
+        help_text="How hard it thinks before a reply, unless a conversation sets it. Empty: the provider's default. "
+        "A server that refuses this is asked without it.",
     )
     silence_seconds = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(10), MaxValueValidator(3_600)],
-        help_text="Seconds that it may send nothing before a reply is given up: 10 to 3,600. Empty: as the site has "
-        "it, and at least 600 where it thinks.",
+        help_text="Seconds of silence after which a reply is given up: 10 to 3,600. Empty: the site's default, and at "
+        "least 600 for a model that thinks.",
     )
     chat_template = models.CharField(
         max_length=16,
         choices=ChatTemplate,
         default=ChatTemplate.FREE,
-        help_text="Learned where the server refuses messages for their roles, and kept. Anthropic's API needs none.",
+        help_text="Learned when a server refuses messages for their roles. Anthropic's API needs none.",
     )
     is_local = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)

@@ -154,7 +154,7 @@ class SystemPromptForm(PageForm):
 
 class GoalForm(PageForm):
     description = TypedField(
-        widget=_textarea(rows=2, maxlength=MAX_GOAL_CHARS, placeholder=_("What is this conversation to reach?"))
+        widget=_textarea(rows=2, maxlength=MAX_GOAL_CHARS, placeholder=_("What is the goal of this conversation?"))
     )
     priority = TypedField(required=False, widget=KeepingSelect(choices=Goal.Priority.choices))
 

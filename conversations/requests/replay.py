@@ -100,9 +100,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     if reply is None:
         raise NotFound(_("No such message."))
     if not reply.request:
-        raise NotFound(
-            _("What the model saw is on record only for replies that it was asked for here."), code="no_record"
-        )
+        raise NotFound(_("There are records only for replies that a model was asked for here."), code="no_record")
     noted: dict[str, Any] = reply.request
     missing: list[str] = []
     opening = [*_system(reply, noted, missing), *_tools(reply, noted, missing), *_summary(reply, noted, missing)]

@@ -107,7 +107,7 @@ def _question_of(reply: Message) -> Message:
     found = earlier.order_by("-created_at").first()
     is_said = found is not None and found.role == Role.ASSISTANT and not found.tool_calls.exists()
     if found is None or is_said or not earlier.filter(role=Role.USER).exists():
-        raise Conflict(_("There is no question that this replies to."), code="no_question")
+        raise Conflict(_("This reply has no question."), code="no_question")
     return found
 
 

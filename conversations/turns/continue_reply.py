@@ -55,8 +55,6 @@ def _require_unfinished(conversation: Conversation, reply: Message) -> None:
     if reply.is_streaming:
         raise Conflict(_("The reply is still being written: stop it, or wait for it."), code="reply_running")
     if not end_reasons.can_continue(reply):
-        raise Conflict(
-            _("This is no reply that ended before it was whole: there is nothing to continue."), code="whole"
-        )
+        raise Conflict(_("This reply is complete: there is nothing to continue."), code="whole")
     if state_of(conversation, reply) == "compressed":
         raise Conflict(_("The reply is part of a summary already. Undo the compaction, or ask for the rest."))

@@ -67,7 +67,7 @@ def take(conversation: Conversation, queued_id: UUID) -> QueuedMessage:
     """Remove a message from the queue and return it. Raises NotFound: it was sent or removed meanwhile."""
     row = QueuedMessage.objects.filter(conversation=conversation, pk=queued_id).first()
     if row is None or not QueuedMessage.objects.filter(pk=row.pk).delete()[0]:
-        raise NotFound(_("This message is not in the queue any more: it was sent, or removed."))
+        raise NotFound(_("This message is no longer in the queue: it was sent or removed."))
     changed(conversation.pk)
     return row
 

@@ -218,7 +218,7 @@ def test_what_was_not_read_is_not_allowed(server: ToolServer) -> None:
     ToolServer.objects.update(tools=[OLD], looked_at="2026-01-05T09:00:00Z")
     server.refresh_from_db()
     assert errors(server, allowed=["echo"]) == {}
-    assert "looked at the server since" in str(errors(server, allowed=["echo"], seen=""))
+    assert "listed the server" in str(errors(server, allowed=["echo"], seen=""))
 
 
 def test_only_superusers_see_that_there_are_servers(client: Client, server: ToolServer) -> None:

@@ -167,7 +167,7 @@ def test_a_form_of_too_many_fields_is_400(served: Served) -> None:
         )
         connection.sendall(fields)
         status, _, text = answer_of(connection)
-    assert (status, "more fields or files than a page" in text) == (400, True)
+    assert (status, "more fields or files than the pages" in text) == (400, True)
 
 
 # --- Requests at once -------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def test_an_undo_stays_undone_until_the_person_chooses(alice: Person, llm: LlmSe
     divider = alice.page.locator(".compaction-divider")
     divider.get_by_role("button", name="Undo").click()
     notice = alice.page.locator("#notice")
-    expect(notice).to_contain_text("You undid a compaction. Nothing is compacted by itself until you choose.")
+    expect(notice).to_contain_text("You undid a compaction. Automatic compaction pauses until you choose.")
     notice.get_by_role("button", name="Compact less").click()
     expect(divider).to_contain_text("messages compacted")
     expect(alice.page.locator(".message[data-state=live]")).to_have_count(18)

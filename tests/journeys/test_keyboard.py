@@ -34,7 +34,7 @@ def test_the_focus_stays_among_the_rules_and_steps_that_it_changes(alice: Person
     button(panel, "Remove rule 1").press("Enter")
     expect(panel.get_by_label("A further rule")).to_be_focused()
     context_of(alice, "Instructions")
-    panel.get_by_label("What this conversation is to reach").fill("Move alpha")
+    panel.get_by_label("The goal of this conversation").fill("Move alpha")
     button(panel, "Set goal").press("Enter")
     expect(panel.get_by_role("heading", name="Goal")).to_be_focused()
     panel.get_by_label("A further checkpoint").fill("Copy the archive")

@@ -65,7 +65,7 @@ def test_nasty_summaries_goals_rules_and_files_are_shown_and_do_nothing(alice: P
     watch.nothing_happened()
     page.keyboard.press("Escape")
     context_of(alice)
-    page.get_by_label("What this conversation is to reach").fill(nasty.MARKUP[4] + nasty.NAME)
+    page.get_by_label("The goal of this conversation").fill(nasty.MARKUP[4] + nasty.NAME)
     page.get_by_role("button", name="Set goal").click()
     context_of(alice, "Rules")
     page.get_by_label("A further rule").fill(f"Never {nasty.MARKUP[2]}")

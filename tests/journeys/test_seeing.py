@@ -119,7 +119,7 @@ def test_the_timeline_says_what_a_summariser_did_that_failed_and_takes_the_fold_
     alice.page.get_by_role("link", name="Timeline").click()
     event = reader.locator(".event")
     expect(event).to_contain_text("did not answer (the provider has a fault, 500")
-    event.get_by_text("What changed in what the model sees").click()
+    event.get_by_text("Changes in what the model sees").click()
     expect(event.locator(".diff .added").first).to_contain_text("[Compressed Message Summary]")
     event.get_by_role("button", name="Undo").click()
     expect(event).to_have_attribute("data-status", "undone")

@@ -30,7 +30,7 @@ def context_of(alice: Person, tab: str = "Instructions") -> Locator:
 def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     panel = context_of(alice)
-    panel.get_by_label("What this conversation is to reach").fill("Move alpha to node-7")
+    panel.get_by_label("The goal of this conversation").fill("Move alpha to node-7")
     panel.get_by_label("Priority").select_option("high")
     panel.get_by_role("button", name="Set goal").click()
     panel.get_by_label("A further checkpoint").fill("Copy the archive")

@@ -37,7 +37,7 @@ def revoke_key(request: Request, key_id: int) -> HttpResponse:
     key = api_keys.revoke_key(request.user, key_id)
     if not request.htmx:
         return redirect("settings")
-    return _keys_page(request, said=_("“%(name)s” lets nobody in any more.") % {"name": key.name})
+    return _keys_page(request, said=_("“%(name)s” is revoked.") % {"name": key.name})
 
 
 @member
@@ -51,7 +51,7 @@ def key_history(request: Request, key_id: int) -> HttpResponse:
     if key.searches_history:
         said = _("Models that answer “%(name)s” may search compacted histories now.")
     else:
-        said = _("Models that answer “%(name)s” search compacted histories no more.")
+        said = _("Models that answer “%(name)s” no longer search compacted histories.")
     return _keys_page(request, said=said % {"name": key.name})
 
 

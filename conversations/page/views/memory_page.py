@@ -88,7 +88,7 @@ def reword(request: Request, entry_id: UUID) -> HttpResponse:
     with transaction.atomic():
         rules = list(ledger_entries.in_force(conversation.pk).values_list("text", flat=True))
         if row.text not in rules:
-            raise Conflict(_("This is not in force any more. Load the page again."), code="not_in_force")
+            raise Conflict(_("This is no longer in force. Load the page again."), code="not_in_force")
         settings.change(conversation, rules=[text if rule == row.text else rule for rule in rules])
     entry = ledger_entries.in_force(conversation.pk).get(text=text)
     entry.conversation = conversation

@@ -30,7 +30,7 @@ def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = readable_conversation(request.user, pk)
     row = with_visible_parts(conversation.messages.filter(pk=message_id)).first()
     if row is None:
-        raise NotFound(_("This message is not there any more."))
+        raise NotFound(_("This message no longer exists."))
     if conversation.owner_id != request.user.pk and conversation.kind != Conversation.Kind.FILE:
         return redirect(address_in_project(conversation, row))
     others = with_visible_parts(history(conversation))

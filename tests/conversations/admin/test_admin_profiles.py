@@ -249,7 +249,7 @@ def test_the_chat_template_that_was_learned_is_shown_changed_and_told_by_the_tes
     ModelProfile.objects.update(chat_template="strict")
     profile.refresh_from_db()
     page = client.get(path_of(profile)).content.decode()
-    assert '<option value="strict" selected>' in page and "Learned where the server refuses" in page
+    assert '<option value="strict" selected>' in page and "Learned when a server refuses" in page
     assert "Chat template: strict: one system message" in outcome(client, profile)
     assert "Chat template" not in outcome(client, profile, chat_template="free")
     profile.refresh_from_db()
@@ -284,7 +284,7 @@ def test_the_page_says_how_and_when_the_window_became_known(
     assert (profile.window, profile.window_source) == (3_000, "asked")
     assert "Asked of Ollama, in place of 4,000" in client.get(path_of(profile)).content.decode()
     assert "asked of its server" in client.get(LIST).content.decode()
-    assert "The server is asked, if it is one" in client.get(f"{LIST}add/").content.decode()
+    assert "The site asks a server of your own" in client.get(f"{LIST}add/").content.decode()
 
 
 def test_a_window_that_is_changed_is_set_by_hand_and_one_of_another_model_is_learned_anew(

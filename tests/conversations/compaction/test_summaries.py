@@ -144,7 +144,7 @@ def test_the_summarys_page_offers_the_edit_while_the_summary_is_in_force(folded:
         "edit_summary", folded.pk, row.pk, summary=OWN.replace("\n", "\r\n"), number=active(folded).number
     )
     stale = pages.post("edit_summary", folded.pk, row.pk, summary=OWN, number=1)
-    assert stale.status_code == 409 and b"not in force any more" in stale.content
+    assert stale.status_code == 409 and b"no longer in force" in stale.content
     assert response.status_code == 200 and b"Ports were settled." in response.content
     assert response.headers["HX-Retarget"] == f"#compaction-{row.pk}"
     assert b"edited by hand" in response.content

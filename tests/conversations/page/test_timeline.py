@@ -111,7 +111,7 @@ def test_the_changes_of_each_are_loaded_when_they_are_asked_for(filled: Conversa
     told = words_of(pages.get("changes", filled.pk, row.pk, htmx=True))
     assert "added: [Compressed Message Summary]" in told
     skipped = Compaction.objects.create(conversation=filled, trigger="auto", status="skipped", error="No.")
-    assert "not known any more" in words_of(pages.get("changes", filled.pk, skipped.pk, htmx=True))
+    assert "Its changes are unknown" in words_of(pages.get("changes", filled.pk, skipped.pk, htmx=True))
 
 
 def test_the_timelines_queries_do_not_grow(filled: Conversation, pages: Pages, django_assert_num_queries: Any) -> None:
@@ -128,7 +128,7 @@ def test_the_timelines_queries_do_not_grow(filled: Conversation, pages: Pages, d
 def test_tries_that_found_nothing_to_compact_are_left_out(filled: Conversation, pages: Pages) -> None:
     Compaction.objects.create(conversation=filled, trigger="auto", status="skipped", error="Too few messages.")
     page = words_of(pages.get("timeline", filled.pk, htmx=True))
-    assert "Nothing was compacted yet." in page and "Too few messages" not in page
+    assert "No compaction yet." in page and "Too few messages" not in page
 
 
 def test_the_context_leads_to_the_timeline_and_says_how_much_is_in_it(filled: Conversation, pages: Pages) -> None:
@@ -187,7 +187,7 @@ def test_what_is_anothers_or_not_there_is_not_found(filled: Conversation, pages:
         assert stranger.get(name, filled.pk, *more).status_code == 404
     gone = pages.get("around", filled.pk, uuid4(), htmx=True)
     assert (gone.status_code, gone["HX-Retarget"]) == (404, "#alert")
-    assert "This message is not there any more." in words_of(gone)
+    assert "This message no longer exists." in words_of(gone)
 
 
 def test_the_queries_of_a_message_in_its_place_do_not_grow(

@@ -113,7 +113,7 @@ def test_a_model_that_is_not_there_any_more_says_who_answers_instead(
     pages: Pages, conversation: Conversation, small: ModelProfile
 ) -> None:
     ModelProfile.objects.filter(name="scripted").update(enabled=False)
-    assert "scripted is not there any more: small answers instead." in panel(pages, conversation)
+    assert "scripted no longer exists: small answers instead." in panel(pages, conversation)
     ModelProfile.objects.all().delete()
     assert "None is connected" in panel(pages, conversation)
 

@@ -82,7 +82,7 @@ def test_there_are_so_many_keys_and_no_more_until_one_is_revoked(pages: Pages, u
     ApiKey.objects.bulk_create(ApiKey(user=user, name=f"{n}", hash=f"{n}") for n in range(api_keys.MAX_KEYS))
     response = make(pages, "one more")
     assert response.status_code == 409
-    assert "You have 50 keys, as many as may be" in text(response)
+    assert "You have 50 keys, the most that are allowed" in text(response)
     assert elements(response).by_id("key-name")["value"] == "one more"
     pages.post("revoke_key", user.api_keys.first().pk)
     assert plain_in(make(pages, "one more"))

@@ -124,7 +124,7 @@ def test_very_long_requests_are_shown_in_part(
 def test_what_has_no_record_and_bad_ids_are_told_in_words(replies: list[Message], pages: Pages) -> None:
     question = Message.objects.get(content="First?")
     page = pages.get("request", question.conversation_id, question.pk)
-    assert (page.status_code, "on record only for replies" in page.content.decode()) == (404, True)
+    assert (page.status_code, "There are records only for replies" in page.content.decode()) == (404, True)
     reply = replies[0]
     assert pages.get("request", reply.conversation_id, NOBODY).status_code == 404
     assert pages.get("request", reply.conversation_id, reply.pk, against="x").status_code == 400

@@ -104,7 +104,7 @@ def test_another_persons_turns_do_not_count_but_all_together_do(
     api, path = Api(user), f"/api/conversations/{conversation.pk}/messages"
     assert api.post(path, {"content": "hello"}).status_code == 201
     settings.MAX_TURNS = MOST
-    assert "as many replies as it may" in refused(api.post(path, {"content": "more"}), 429, "rate_limited")["message"]
+    assert "as many replies as it can" in refused(api.post(path, {"content": "more"}), 429, "rate_limited")["message"]
 
 
 def test_one_compaction_too_many_is_429_in_words(user: User, conversation: Conversation) -> None:
