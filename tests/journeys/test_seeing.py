@@ -63,7 +63,7 @@ def test_the_meter_says_what_the_next_request_has_of_the_facts_that_were_compact
     folds(alice)
     alice.page.locator("#meter-button").click()
     line = sees.get_by_text("The next request has")
-    expect(line).to_have_text(re.compile(r"The next request has \d+ of \d+ facts of what was\s+compacted"))
+    expect(line).to_have_text(re.compile(r"The next request has \d+ of \d+ facts of the compacted\s+messages"))
     said = re.search(r"(\d+) of (\d+)", line.inner_text())
     assert said and 0 < int(said[1]) <= int(said[2])
     sees.get_by_role("link", name="Open all").click()
