@@ -29,7 +29,7 @@ class FactsKept:
 
 
 def most_important(facts: Sequence[Fact], tokens: int, *, known: int = 0) -> tuple[Fact, ...]:
-    """The number of facts to check in each request, for a text of `tokens` tokens.
+    """The most important facts, which are checked in each request, of a text of `tokens` tokens.
 
     `known` facts come from included summaries, which limited their number already.
     """

@@ -91,7 +91,7 @@ def _is_day(day: Day) -> bool:
 
 
 def _forms(day: Day) -> Iterator[Day]:
-    """The date in its shorter forms: a day without its year, and its month alone."""
+    """The date and its less exact forms: without its year, without its day, and its month alone."""
     yield day
     yield Day(None, day.month, day.day)
     yield Day(day.year, day.month, None)

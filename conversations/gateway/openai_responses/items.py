@@ -63,7 +63,7 @@ def _placed(given: object) -> list[tuple[str, Json]]:
 
 
 def _instruction(item: Json) -> tuple[str, str]:
-    """A digest that identifies an instruction: some clients send it beside the compaction item that contains it."""
+    """The key that identifies an instruction: some clients send it beside the compaction item that contains it."""
     return str(item.get("role")), as_json(item.get("content"))
 
 
