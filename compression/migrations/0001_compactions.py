@@ -96,6 +96,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at', '-id'],
+                'indexes': [models.Index(fields=['conversation', '-created_at'], name='compaction_by_conversation'), models.Index(fields=['-created_at'], name='compaction_by_date')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('status__in', ['pending', 'running'])), fields=('conversation',), name='one_active_compaction'), models.UniqueConstraint(condition=models.Q(('status', 'ready')), fields=('conversation',), name='one_ready_compaction')],
             },
         ),
         migrations.CreateModel(
@@ -125,6 +127,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['last_message_at', 'number'],
+                'indexes': [models.Index(fields=['digest'], name='checkpoint_by_digest'), models.Index(condition=models.Q(('active', True)), fields=['conversation', 'original_tokens'], name='active_checkpoint')],
+                'constraints': [models.UniqueConstraint(fields=('conversation', 'number'), name='checkpoint_number')],
             },
         ),
         migrations.CreateModel(
@@ -137,6 +141,10 @@ class Migration(migrations.Migration):
                 ('conversation', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=conversation_model())),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['created_at'], name='kept_summary_by_date')],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'key'), name='kept_summary_once')],
+            },
         ),
         migrations.CreateModel(
             name='Snapshot',
@@ -158,46 +166,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['conversation', '-created_at'], name='snapshot_by_conversation')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='compaction',
-            index=models.Index(fields=['conversation', '-created_at'], name='compaction_by_conversation'),
-        ),
-        migrations.AddIndex(
-            model_name='compaction',
-            index=models.Index(fields=['-created_at'], name='compaction_by_date'),
-        ),
-        migrations.AddConstraint(
-            model_name='compaction',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['pending', 'running'])), fields=('conversation',), name='one_active_compaction'),
-        ),
-        migrations.AddConstraint(
-            model_name='compaction',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'ready')), fields=('conversation',), name='one_ready_compaction'),
-        ),
-        migrations.AddIndex(
-            model_name='checkpoint',
-            index=models.Index(fields=['digest'], name='checkpoint_by_digest'),
-        ),
-        migrations.AddIndex(
-            model_name='checkpoint',
-            index=models.Index(condition=models.Q(('active', True)), fields=['conversation', 'original_tokens'], name='active_checkpoint'),
-        ),
-        migrations.AddConstraint(
-            model_name='checkpoint',
-            constraint=models.UniqueConstraint(fields=('conversation', 'number'), name='checkpoint_number'),
-        ),
-        migrations.AddIndex(
-            model_name='keptsummary',
-            index=models.Index(fields=['created_at'], name='kept_summary_by_date'),
-        ),
-        migrations.AddConstraint(
-            model_name='keptsummary',
-            constraint=models.UniqueConstraint(fields=('owner', 'key'), name='kept_summary_once'),
-        ),
-        migrations.AddIndex(
-            model_name='snapshot',
-            index=models.Index(fields=['conversation', '-created_at'], name='snapshot_by_conversation'),
         ),
     ]

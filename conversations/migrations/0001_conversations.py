@@ -189,6 +189,9 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to=settings.AUTH_USER_MODEL)),
                 ('parent', models.ForeignKey(blank=True, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='threads', to='conversations.conversation')),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-updated_at', '-id'], name='conversation_by_owner'), models.Index(condition=models.Q(('parent__isnull', False)), fields=['parent'], name='conversation_by_parent'), models.Index(condition=models.Q(('imported_from__gt', '')), fields=['owner', 'imported_from'], name='conversation_imported')],
+            },
         ),
         migrations.CreateModel(
             name='AgentRun',
@@ -205,6 +208,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['created_at', 'id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('status__in', ['running', 'waiting'])), fields=('conversation',), name='one_open_run')],
             },
         ),
         migrations.CreateModel(
@@ -222,6 +226,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['owner', '-created_at'], name='errand_by_owner')],
             },
         ),
         migrations.CreateModel(
@@ -233,6 +238,9 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField()),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('owner', 'digest'), name='one_folding')],
+            },
         ),
         migrations.CreateModel(
             name='GatewayCall',
@@ -259,6 +267,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['owner', '-created_at'], name='gateway_call_by_owner')],
             },
         ),
         migrations.CreateModel(
@@ -277,6 +286,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('conversation',), name='one_active_goal')],
             },
         ),
         migrations.CreateModel(
@@ -382,6 +392,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['created_at'],
+                'constraints': [models.UniqueConstraint(fields=('conversation', 'created_at'), name='message_order'), models.UniqueConstraint(condition=models.Q(('client_id__isnull', False)), fields=('conversation', 'client_id'), name='message_client_id'), models.UniqueConstraint(condition=models.Q(('status', 'streaming')), fields=('conversation',), name='one_reply_at_a_time')],
             },
         ),
         migrations.CreateModel(
@@ -478,6 +489,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name', 'id'],
+                'indexes': [models.Index(fields=['owner', 'name'], name='project_by_owner')],
             },
         ),
         migrations.CreateModel(
@@ -507,6 +519,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'ledger entries',
                 'ordering': ['-said_at', '-id'],
+                'indexes': [models.Index(fields=['conversation', 'state', '-said_at'], name='ledger_by_state'), models.Index(condition=models.Q(('is_withdrawn', False)), fields=['conversation', 'topic'], name='ledger_by_topic'), models.Index(fields=['conversation', 'message'], name='ledger_by_message'), models.Index(condition=models.Q(('kept_in__isnull', False)), fields=['kept_in', 'decided_at'], name='ledger_kept'), models.Index(condition=models.Q(('kept_for__isnull', False)), fields=['kept_for', 'decided_at'], name='ledger_kept_for')],
             },
         ),
         migrations.AddField(
@@ -528,6 +541,9 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='members', to='conversations.project')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('project', 'user'), name='one_place_in_a_project')],
+            },
         ),
         migrations.CreateModel(
             name='QueuedMessage',
@@ -543,6 +559,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('client_id__gt', '')), fields=('conversation', 'client_id'), name='queued_once')],
             },
         ),
         migrations.CreateModel(
@@ -555,6 +572,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'name'), name='prompt_named_once')],
             },
         ),
         migrations.CreateModel(
@@ -567,6 +585,9 @@ class Migration(migrations.Migration):
                 ('key', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='conversations.apikey')),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(condition=models.Q(('key', None)), fields=('user', 'month'), name='spending_of_a_person'), models.UniqueConstraint(condition=models.Q(('key', None), _negated=True), fields=('key', 'month'), name='spending_of_a_key')],
+            },
         ),
         migrations.CreateModel(
             name='ToolCall',
@@ -585,6 +606,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.UniqueConstraint(fields=('message', 'call_id'), name='tool_call_once')],
             },
         ),
         migrations.CreateModel(
@@ -599,6 +621,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['number'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'number'), name='step_number')],
             },
         ),
         migrations.CreateModel(
@@ -630,6 +653,9 @@ class Migration(migrations.Migration):
                 ('text', models.TextField()),
                 ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='conversations.conversation')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('conversation', 'digest'), name='wording_once')],
+            },
         ),
         migrations.CreateModel(
             name='Preference',
@@ -645,108 +671,8 @@ class Migration(migrations.Migration):
                 ('model', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='conversations.modelprofile')),
             ],
         ),
-        migrations.AddConstraint(
-            model_name='agentrun',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['running', 'waiting'])), fields=('conversation',), name='one_open_run'),
-        ),
-        migrations.AddIndex(
-            model_name='errand',
-            index=models.Index(fields=['owner', '-created_at'], name='errand_by_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='folding',
-            constraint=models.UniqueConstraint(fields=('owner', 'digest'), name='one_folding'),
-        ),
-        migrations.AddIndex(
-            model_name='gatewaycall',
-            index=models.Index(fields=['owner', '-created_at'], name='gateway_call_by_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='goal',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'active')), fields=('conversation',), name='one_active_goal'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(fields=('conversation', 'created_at'), name='message_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('client_id__isnull', False)), fields=('conversation', 'client_id'), name='message_client_id'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'streaming')), fields=('conversation',), name='one_reply_at_a_time'),
-        ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(fields=['owner', 'name'], name='project_by_owner'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(fields=['conversation', 'state', '-said_at'], name='ledger_by_state'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(condition=models.Q(('is_withdrawn', False)), fields=['conversation', 'topic'], name='ledger_by_topic'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(fields=['conversation', 'message'], name='ledger_by_message'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(condition=models.Q(('kept_in__isnull', False)), fields=['kept_in', 'decided_at'], name='ledger_kept'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(condition=models.Q(('kept_for__isnull', False)), fields=['kept_for', 'decided_at'], name='ledger_kept_for'),
-        ),
-        migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(fields=['owner', '-updated_at', '-id'], name='conversation_by_owner'),
-        ),
-        migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(condition=models.Q(('parent__isnull', False)), fields=['parent'], name='conversation_by_parent'),
-        ),
         migrations.AddIndex(
             model_name='conversation',
             index=models.Index(condition=models.Q(('project__isnull', False)), fields=['project', '-updated_at', '-id'], name='conversation_by_project'),
-        ),
-        migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(condition=models.Q(('imported_from__gt', '')), fields=['owner', 'imported_from'], name='conversation_imported'),
-        ),
-        migrations.AddConstraint(
-            model_name='projectmember',
-            constraint=models.UniqueConstraint(fields=('project', 'user'), name='one_place_in_a_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='queuedmessage',
-            constraint=models.UniqueConstraint(condition=models.Q(('client_id__gt', '')), fields=('conversation', 'client_id'), name='queued_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='savedprompt',
-            constraint=models.UniqueConstraint(fields=('owner', 'name'), name='prompt_named_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='spending',
-            constraint=models.UniqueConstraint(condition=models.Q(('key', None)), fields=('user', 'month'), name='spending_of_a_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='spending',
-            constraint=models.UniqueConstraint(condition=models.Q(('key', None), _negated=True), fields=('key', 'month'), name='spending_of_a_key'),
-        ),
-        migrations.AddConstraint(
-            model_name='toolcall',
-            constraint=models.UniqueConstraint(fields=('message', 'call_id'), name='tool_call_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='agentstep',
-            constraint=models.UniqueConstraint(fields=('run', 'number'), name='step_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='wording',
-            constraint=models.UniqueConstraint(fields=('conversation', 'digest'), name='wording_once'),
         ),
     ]
