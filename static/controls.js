@@ -40,6 +40,11 @@ document.addEventListener("beforetoggle", (event) => {
   const { target, newState } = event;
   const { filledFrom } = target.dataset;
   if (newState === "open" && filledFrom && !target.childElementCount) htmx.ajax("GET", filledFrom, { source: target, event, target, swap: "innerHTML" });
+  // The title may have changed since the page was loaded.
+  if (newState === "open" && target.id === "conversation-menu") {
+    const [field, title] = [find("[name=title]", target), find("h1").textContent];
+    if (title !== field.placeholder) field.value = title;
+  }
 }, true);
 
 // The control that opened the panel has the focus again; where that was in a menu, which is closed by now, the control

@@ -228,6 +228,21 @@ def test_the_page_fits_a_phone(alice: Person, llm: LlmServer) -> None:
     expect(entry).not_to_be_visible()
 
 
+def test_the_menu_has_the_title_that_the_chat_got_meanwhile(alice: Person, llm: LlmServer) -> None:
+    title = alice.page.locator("#conversation-menu input[name=title]")
+    alice.begins()
+    alice.page.get_by_role("button", name="Menu").click()
+    expect(title).to_have_value("")
+    expect(title).to_have_attribute("placeholder", "New chat")
+    alice.page.keyboard.press("Escape")
+    llm.enqueue("It listens on 5433.")
+    alice.says("Ports of alpha")
+    alice.is_answered("5433")
+    expect(alice.page.locator(".head h1")).to_have_text("Ports of alpha")
+    alice.page.get_by_role("button", name="Menu").click()
+    expect(title).to_have_value("Ports of alpha")
+
+
 def test_a_conversation_is_renamed_and_deleted(alice: Person) -> None:
     alice.imports(long_conversation(4))
     alice.page.get_by_role("button", name="Menu").click()

@@ -93,4 +93,7 @@ def test_on_a_phone_both_lines_of_the_head_open_the_list(with_models: Person) ->
     switcher.get_by_role("button", name=re.compile("^seer")).click()
     expect(page.locator("#switch")).to_contain_text("seer")
     page.get_by_role("button", name="Menu").click()
-    expect(page.get_by_role("link", name="Export as Markdown").last).to_be_visible()
+    page.get_by_text("Export as…").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Markdown", exact=True).click()
+    assert download.value.suggested_filename.endswith(".md")
