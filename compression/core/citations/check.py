@@ -11,6 +11,7 @@ from compression.core.citations.marks import with_marks, without_marks, without_
 from compression.core.citations.source_matching import sources_of
 from compression.core.citations.source_texts import SourceTexts
 from compression.core.text.statements import speaker_of
+from compression.core.text.tool_arguments import plain_arguments
 from compression.core.tokens import TokenCounter
 from compression.core.truncation import is_note
 from compression.core.values import Checkpoint, Turn
@@ -115,7 +116,9 @@ def doubted_in(checkpoints: Iterable[Checkpoint]) -> frozenset[str]:
 
 def source_text(turn: Turn) -> str:
     """The turn's text with its tool calls and results, from which a summary may quote."""
-    return " ".join((turn.captioned, *(f"{use.name} {use.arguments} {use.result or ''}" for use in turn.tools)))
+    return " ".join(
+        (turn.captioned, *(f"{use.name} {plain_arguments(use.arguments)} {use.result or ''}" for use in turn.tools))
+    )
 
 
 def _said_by(turns: Iterable[Turn]) -> SourceTexts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -20,6 +19,7 @@ from compression.core.text.relative_dates import resolve
 from compression.core.text.sentences import clean, one_line, split_long, whole
 from compression.core.text.statements import QUOTED, TOOL, label_in, speaker_of
 from compression.core.text.terms import Term, terms_of
+from compression.core.text.tool_arguments import argument_lines
 from compression.core.tokens import TokenCounter
 from compression.core.values import ToolUse, Turn
 
@@ -134,7 +134,7 @@ def _in_quotes(text: str) -> str:
 @lru_cache(maxsize=256)
 def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
     """A tool call as a command, "name argument=value …", and the further lines of its values as the command's body."""
-    values = _arguments(tool.arguments)
+    values = argument_lines(tool.arguments)
     heads = [f"{name}={lines[0]}" if name else lines[0] for name, lines in values if lines]
     bodies = [line for _, lines in values for line in lines[1:]]
     command = one_line(clean(" ".join([tool.name, *heads])))
@@ -143,20 +143,3 @@ def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
         TextUnit(UnitKind.BODY, part) for line in bodies for part in split_long(one_line(clean(line)))
     ]
     return tuple(phrase_of(piece.kind, piece.text, count) for piece in pieces if any(map(str.isalnum, piece.text)))
-
-
-def _arguments(text: str) -> list[tuple[str, list[str]]]:
-    """(name, lines of its value) of each argument; a text that is no JSON object is one value without a name."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return [("", text.splitlines())]
-    if not isinstance(values, dict):
-        return [("", text.splitlines())]
-    return [
-        (
-            "" if name == "command" else str(name),
-            (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).splitlines(),
-        )
-        for name, value in values.items()
-    ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from compression.core.facts.find import WEIGHTS, find_facts, kept_facts, normalised
 from compression.core.text.statements import SUMMARY, statements_of
+from compression.core.text.tool_arguments import plain_arguments
 from compression.core.values import Checkpoint, CountedFact, Draft, Fact, Turn
 
 GATE_FACTS = 50
@@ -97,5 +98,5 @@ def _sent(turn: Turn) -> Iterable[str]:
     if not (turn.elided and turn.role == "tool"):
         yield turn.captioned
     for use in turn.tools:
-        yield use.arguments
+        yield plain_arguments(use.arguments)
         yield "" if turn.elided else use.result or ""

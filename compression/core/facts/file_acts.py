@@ -6,7 +6,6 @@ It reads the tools of the usual coding agents (a path and a verb in the name, on
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from compression.core.caching import cached_texts
 from compression.core.ledger.rules import find_rules
+from compression.core.text.tool_arguments import arguments_of
 from compression.core.values import ToolUse, Turn
 
 READ, CREATED, WRITTEN, EDITED, DELETED = "read", "created", "written", "edited", "deleted"
@@ -108,12 +108,12 @@ def file_acts(use: ToolUse) -> tuple[FileAct, ...]:
 
 def is_of_files(use: ToolUse) -> bool:
     """Whether the call is one of a tool for files, which names them in arguments of their own."""
-    return bool(file_acts(use)) and any(name in _arguments(use.arguments) for name in _PATH_NAMES)
+    return bool(file_acts(use)) and any(name in arguments_of(use.arguments) for name in _PATH_NAMES)
 
 
 @cached_texts(chars=500_000)
 def _read(arguments: str, name: str) -> tuple[FileAct, ...]:
-    return tuple(act for act in _acts(name, _arguments(arguments)) if _is_path(act.path))
+    return tuple(act for act in _acts(name, arguments_of(arguments)) if _is_path(act.path))
 
 
 def _acts(name: str, arguments: Mapping[str, Any]) -> Iterator[FileAct]:
@@ -217,15 +217,6 @@ def _of_command(words: Sequence[str]) -> Iterator[FileAct]:
         yield from (FileAct(path, EDITED) for path in given[1:])
     elif name in _READERS:
         yield from (FileAct(path, READ) for path in given)
-
-
-def _arguments(text: str) -> Mapping[str, Any]:
-    """The arguments by name; a text that is no JSON object is one argument without a name."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return {"": text}
-    return values if isinstance(values, dict) else {"": values}
 
 
 def _texts(value: Any) -> list[str]:

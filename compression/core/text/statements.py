@@ -16,6 +16,7 @@ from compression.core.sections import DECISIONS, KEPT_FACTS
 from compression.core.text.listings import without_listings
 from compression.core.text.quoting import QUOTE
 from compression.core.text.sentences import clean
+from compression.core.text.tool_arguments import plain_arguments
 from compression.core.values import Turn
 
 USER, ASSISTANT, SYSTEM, TOOL = "User", "Assistant", "System", "Tool"
@@ -77,7 +78,7 @@ def statements_of(turn: Turn) -> Iterator[Statement]:
     for image in turn.images:
         yield Statement(image.name, speaker, day, may_rule=False, image=True)
     for use in turn.tools:
-        yield Statement(use.arguments, speaker, day, may_rule=False)
+        yield Statement(plain_arguments(use.arguments), speaker, day, may_rule=False)
         yield Statement(without_listings(use.result or ""), TOOL, day, may_rule=False)
 
 
