@@ -112,10 +112,14 @@ def test_what_has_no_value_says_why_in_a_sentence(expression: str, words: str) -
     ],
 )
 def test_no_expression_takes_longer_than_is_felt(expression: str) -> None:
-    began = time.thread_time()
-    with suppress(ToolFailed):
-        assert len(calculate(expression)) < 2_000
-    assert time.thread_time() - began < 0.1
+    def seconds() -> float:
+        began = time.thread_time()
+        with suppress(ToolFailed):
+            assert len(calculate(expression)) < 2_000
+        return time.thread_time() - began
+
+    # The garbage of the tests before it may be collected meanwhile, which takes half a second.
+    assert min(seconds() for _ in range(3)) < 0.1
 
 
 @once
