@@ -17,7 +17,16 @@ from compression.core.ledger import own_words, rules, topics, withdrawals
 from compression.core.ledger.find import find_entries
 from compression.core.recall import recall
 from compression.core.stages import answered_requests
-from compression.core.text import day_terms, index_terms, listings, sentences, statements, summary_text, terms
+from compression.core.text import (
+    day_terms,
+    index_terms,
+    listings,
+    sentences,
+    statements,
+    summary_text,
+    terms,
+    tool_arguments,
+)
 from compression.core.text import relative_dates as dates
 from compression.core.text.summary_text import clean
 from compression.core.tokens import count_tokens
@@ -87,6 +96,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "trimmed": lambda text: trimming.trimmed(f"## Summary\n{text}", (), max_tokens=200, count=count_tokens),
     "substance": lambda text: _substance(text),
     "file_acts of a command": lambda text: file_acts.file_acts(_call("Bash", command=text)),
+    "plain_arguments": lambda text: tool_arguments.plain_arguments(json.dumps({"text": text, "command": text})),
     "file_acts of a patch": lambda text: file_acts.file_acts(_call("apply_patch", input=f"*** Update File: {text}")),
     "day_terms": lambda text: day_terms.day_terms(text, date(2026, 3, 2)),
     "with_files": lambda text: file_lines.with_files(

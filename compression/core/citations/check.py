@@ -115,10 +115,12 @@ def doubted_in(checkpoints: Iterable[Checkpoint]) -> frozenset[str]:
 
 
 def source_text(turn: Turn) -> str:
-    """The turn's text with its tool calls and results, from which a summary may quote."""
-    return " ".join(
-        (turn.captioned, *(f"{use.name} {plain_arguments(use.arguments)} {use.result or ''}" for use in turn.tools))
-    )
+    """The turn's text with its tool calls and results, from which a summary may quote.
+
+    The arguments of a call are there as the model reads them, in JSON, and without its escapes.
+    """
+    calls = ((use.name, use.arguments, plain_arguments(use.arguments), use.result or "") for use in turn.tools)
+    return " ".join((turn.captioned, *(text for call in calls for text in call)))
 
 
 def _said_by(turns: Iterable[Turn]) -> SourceTexts:

@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_BREAK = re.compile(r'["\r\n]')
-"""A value with one of these stands without quotation marks."""
+from compression.core.caching import cached_texts
+
+_UNQUOTED = re.compile(r'["\r\n]')
+"""A text with one of these stands without quotation marks."""
 
 
 def arguments_of(text: str) -> Mapping[str, Any]:
@@ -26,27 +28,21 @@ def argument_lines(text: str) -> list[tuple[str, list[str]]]:
     return [("" if name == "command" else name, _text(value).splitlines()) for name, value in values]
 
 
+@cached_texts(chars=500_000)
 def plain_arguments(text: str) -> str:
     """The arguments as lines "name=value", without the escapes of JSON.
 
     A value's line breaks are line breaks. A text of one line has quotation marks, as the tool gets it as a whole.
     """
-    pairs = ((name, _text(value), isinstance(value, str)) for name, value in arguments_of(text).items())
-    return "\n".join(_in_place(name, value, is_text) for name, value, is_text in pairs if value)
+    return "\n".join(_plain(name, value) for name, value in arguments_of(text).items() if value != "")
 
 
-def _in_place(name: str, value: str, is_text: bool) -> str:
-    if not name:
-        return value
-    shown = f'"{value}"' if is_text and not _BREAK.search(value) else value
-    return shown if name == "command" else f"{name}={shown}"
+def _plain(name: str, value: Any) -> str:
+    is_quoted = name and isinstance(value, str) and not _UNQUOTED.search(value)
+    shown = f'"{value}"' if is_quoted else _text(value)
+    return shown if name in ("", "command") else f"{name}={shown}"
 
 
 def _text(value: Any) -> str:
     """The value itself if it is a text, else as JSON."""
-    if isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # nested so deep that it can be read, and not be written
-        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

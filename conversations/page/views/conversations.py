@@ -133,9 +133,9 @@ def export(request: Request, pk: UUID) -> HttpResponseBase:
         case "md":
             response = HttpResponse(markdown.as_markdown(conversation), content_type="text/markdown; charset=utf-8")
         case "html":
-            response = StreamingHttpResponse(as_html(conversation))
+            response = HttpResponse(as_html(conversation))
         case "print":
-            return StreamingHttpResponse(as_html(conversation, to_print=True))
+            return HttpResponse(as_html(conversation, to_print=True))
         case _:
             raise Invalid("format: must be json, md, html or print.", field="format")
     name = f"{slugify(conversation.title) or 'conversation'}.{kind}"

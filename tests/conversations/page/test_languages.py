@@ -39,8 +39,9 @@ OTHERS = [code for code, _ in settings.LANGUAGES if code != "en"]
 SHOWN = ("title", "aria-label", "placeholder", "alt", "hx-confirm")
 """The attributes whose values a person reads or hears."""
 UNSEEN = ("script", "style", "pre", "code")
-SAME_EVERYWHERE = {"chatsite", "Markdown", "HTML", "JSON", "SHA", "sh", "python", "ms", "KB", "UTC", "nbsp", "amp"}
-SAME_EVERYWHERE |= {"LongText#"}
+SAME_EVERYWHERE = {
+    *("chatsite", "Markdown", "HTML", "JSON", "SHA", "sh", "python", "ms", "KB", "UTC", "nbsp", "amp", "LongText#")
+}
 """Names, formats and units that no language changes."""
 _FIELD = re.compile(r"\A(?:[a-z_]+|%\(field\)s): ")
 """The field that a refusal names, which the page leaves out beside that field."""

@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from compression.core.citations.check import source_text
 from compression.core.facts.find import find_facts
 from compression.core.facts.restored_facts import with_facts
 from compression.core.text.statements import statements_of
@@ -36,7 +37,7 @@ def test_a_text_that_is_no_object_is_one_argument() -> None:
 @pytest.mark.parametrize("depth", [10, 300, 900, 5_000, 100_000])
 def test_arguments_of_any_depth_are_read(depth: int) -> None:
     text = '{"value": ' + "[" * depth + "]" * depth + "}"
-    assert plain_arguments(text) in ("", f"value={text[10:-1]}", text)
+    assert plain_arguments(text) in (f"value={text[10:-1]}", text)
 
 
 def test_a_fact_of_a_call_is_restored_as_the_tool_got_it() -> None:
@@ -51,3 +52,4 @@ def test_a_fact_of_a_call_is_restored_as_the_tool_got_it() -> None:
     kept = with_facts("## Summary\nNothing.", facts)
     assert 'print("port 5433 of /srv/alpha/app.py")' in kept
     assert "\\n" not in kept
+    assert call.arguments in source_text(turn) and code in source_text(turn)
