@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import time
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.cache import caches
 
+from conversations import limits
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
 
@@ -17,6 +19,13 @@ def empty_cache() -> Iterator[None]:
     yield
     for name in settings.CACHES:
         caches[name].clear()
+
+
+@pytest.fixture(autouse=True)
+def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stops the clock of the limits, as they count by minutes and hours of the clock that may end during a test."""
+    now = time()
+    monkeypatch.setattr(limits, "time", lambda: now)
 
 
 @pytest.fixture
