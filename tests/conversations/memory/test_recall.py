@@ -300,4 +300,15 @@ def test_of_two_that_contradict_each_other_the_later_one_is_there_and_comes_last
         content="The billing service listens on port 50001 since the move to Dublin."
     )
     said = quoted(ask(long, llm, "Which port does the billing service use?"))
+    assert "Where quotations disagree, the later one holds." in said
     assert said.index("48213") < said.index("50001")
+
+
+def test_a_denial_of_what_was_said_before_is_quoted_with_it_as_a_contradiction(
+    long: Conversation, llm: LlmServer
+) -> None:
+    row = long.messages.order_by("created_at")[20]
+    Message.objects.filter(pk=row.pk).update(content="I have never given the billing service a port.")
+    said = quoted(ask(long, llm, "Which port did I give the billing service?"))
+    assert "If it denies what an earlier one reports, say that the two contradict each other." in said
+    assert said.index("48213") < said.index("never given")
