@@ -28,6 +28,7 @@ ADDRESSES = [
     "admin/analytics/",
     "nowhere",
 ]
+LISTS = ["admin/conversations/modelprofile/", "admin/conversations/user/", "admin/compression/compaction/"]
 LONG = "x" * 300
 SCROLLS = """() => {
     const parts = "html, body, .app, .main, .scroller, dialog[open], #reader, .reader > *";
@@ -67,6 +68,15 @@ def test_nothing_is_wider_than_the_screen(at_site: Callable[..., Person], llm: L
     for address in ADDRESSES:
         page.goto(f"{alice.site.url}/{address}")
         measure(f"/{address}")
+    for address in LISTS:
+        page.goto(f"{alice.site.url}/{address}")
+        measure(f"/{address}")
+        page.set_viewport_size({"width": 390, "height": 900})
+        narrow = page.locator("#changelist .results").bounding_box()
+        assert narrow and narrow["width"] > 300, f"{address}: the table has {narrow} of a phone's screen"
+        row = page.locator("#result_list tbody a").first.get_attribute("href")
+        page.goto(f"{alice.site.url}{row}")
+        measure(f"a row of {address}")
     page.context.clear_cookies(name="sessionid")
     page.goto(alice.site.url)
     measure("sign in")
