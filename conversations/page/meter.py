@@ -38,8 +38,8 @@ LABELS = {
     "tools": gettext_noop("Tools"),
     "summary": gettext_noop("Summary"),
     "recalled": gettext_noop("Recalled"),
-    "protected": gettext_noop("Protected"),
-    "live": gettext_noop("Live messages"),
+    "protected": gettext_noop("Pinned messages"),
+    "live": gettext_noop("Recent messages"),
 }
 MAY_BE_MISSING = ("project", "tools", "recalled")
 LIMIT_LABELS: dict[str, str] = {
@@ -273,7 +273,7 @@ def _part_labels(loaded: Loaded, checkpoints: Sequence[Checkpoint]) -> dict[str,
         "tools": ngettext("%(number)s tool", "%(number)s tools", offered) % {"number": amount(offered)},
         "summary": _labelled("summary", len(checkpoints)),
         "recalled": recalled,
-        "protected": _labelled("protected", protected),
+        "protected": _labelled("protected", protected) if protected else _("Pinned: none"),
         "live": _labelled("live", len(loaded.turns) - protected),
     }
 
@@ -283,8 +283,8 @@ def _labelled(kind: str, number: int) -> str:
     words = {
         "summary": ngettext("Summary, %(number)s checkpoint", "Summary, %(number)s checkpoints", number),
         "recalled": ngettext("Recalled, %(number)s passage", "Recalled, %(number)s passages", number),
-        "protected": ngettext("Protected, %(number)s message", "Protected, %(number)s messages", number),
-        "live": ngettext("Live, %(number)s message", "Live, %(number)s messages", number),
+        "protected": ngettext("Pinned: %(number)s message", "Pinned: %(number)s messages", number),
+        "live": _("Recent messages: %(number)s"),
     }
     return words[kind] % {"number": amount(number)}
 

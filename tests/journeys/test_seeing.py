@@ -36,7 +36,7 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     alice.page.locator("#meter-button").click()
     sees = alice.page.locator("#model-sees")
     expect(sees).to_contain_text("Summary, 1 checkpoint")
-    expect(sees).to_contain_text("Live, 4 messages")
+    expect(sees).to_contain_text("Recent messages: 4")
     expect(sees).to_contain_text(re.compile(r"Summarises at \d\d\s+%, in about \d+\s+turns"))
     expect(sees.get_by_text("The next request has")).to_be_visible()  # htmx has seen what the last event brought
     sees.get_by_role("link", name="Open all").click()

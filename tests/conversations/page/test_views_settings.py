@@ -226,7 +226,7 @@ def test_an_emergency_that_folded_no_message_says_what_it_left_out(pages: Pages,
     assert "Room was made: 2 tool results left out" in one_line(thread)
     assert f"/undo/{row.pk}" in thread.replace("&amp;", "&")
     assert ">Its tool results are left out of requests for now" in thread
-    assert "Protected: sent word for word. Its tool results are left out" in thread
+    assert "Pinned: sent word for word. Its tool results are left out" in thread
     told = pages.get("compaction", conversation.pk, row.pk, htmx=True).content.decode()
     assert "2 tool results left out." in told and "results of tools left out" in told
     assert f"#message-{one.pk}" in told and f"#message-{other.pk}" in told and "port 9001" in told

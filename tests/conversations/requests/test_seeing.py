@@ -95,7 +95,7 @@ def test_the_meter_says_what_each_part_consists_of(folded: Conversation) -> None
     shown = meter(folded)
     assert shown
     assert [part.label for part in shown.parts] == [
-        "System, mode, goal, 1 rule", "Summary, 1 checkpoint", "Protected, 1 message", "Live, 4 messages"
+        "System, mode, goal, 1 rule", "Summary, 1 checkpoint", "Pinned: 1 message", "Recent messages: 4"
     ]  # fmt: skip
     assert sum(part.tokens for part in shown.parts) == shown.used
 
