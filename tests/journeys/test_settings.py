@@ -272,7 +272,7 @@ def test_a_message_is_edited_in_place_and_asked_again(alice: Person, llm: LlmSer
     first.get_by_role("button", name="Edit").click()
     form = alice.page.get_by_label("Your message")
     expect(form).to_be_focused()
-    expect(form).to_have_accessible_description("3 later messages are kept but leave the conversation.")
+    expect(form).to_have_accessible_description("3 messages below stay in the present version.")
     form.fill("")
     alice.page.get_by_role("button", name="Save & ask again").click()
     form.fill("Which host has alpha?")
@@ -299,7 +299,7 @@ def test_a_reply_is_written_anew_after_a_word_of_warning_and_a_fork_opens(alice:
     first = alice.replies.first
     first.hover()
     first.get_by_role("button", name="Regenerate").click()
-    expect(first).to_contain_text("2 later messages are kept but leave the conversation.")
+    expect(first).to_contain_text("2 messages below stay in the present version.")
     first.get_by_role("button", name="Cancel").click()
     expect(first.get_by_role("button", name="More")).to_be_visible()
     expect(alice.page.locator("#thread .message")).to_have_count(4)

@@ -81,7 +81,7 @@ def test_where_later_messages_leave_it_is_asked_for_once_more(
     fill(conversation, 5)
     row = numbered(conversation, 1)
     response = pages.post("regenerate", conversation.pk, row.pk)
-    assert b"3 later messages are kept but leave the conversation." in response.content
+    assert b"3 messages below stay in the present version." in response.content
     assert response.headers["HX-Retarget"] == f"#acts-{row.pk}"
     assert conversation.messages.filter(replaced_by=None).count() == 5
     llm.enqueue("Another one.")
@@ -95,7 +95,7 @@ def test_a_message_is_edited_in_place_and_asked_again(pages: Pages, conversation
     row = numbered(conversation, 2)
     form = pages.get("edit", conversation.pk, row.pk)
     assert row.content in form.content.decode()
-    assert b"1 later message is kept but leaves the conversation." in form.content
+    assert b"1 message below stays in the present version." in form.content
     assert elements(form).by_id(f"edited-{row.pk}")["name"] == "content"
     llm.enqueue("Port 6000.")
     response = pages.post("edit", conversation.pk, row.pk, content="And which\r\nport now?")
@@ -150,7 +150,7 @@ def test_an_edit_asks_before_messages_leave_that_came_since_it_was_begun(
     pages.post("send", conversation.pk, content="Written elsewhere")
     asked = pages.post("edit", conversation.pk, row.pk, content="Again?", seen=seen)
     assert (asked.status_code, asked.headers["HX-Retarget"]) == (409, f"#refused-{row.pk}")
-    assert b"2 messages came since you began this edit and would leave" in asked.content
+    assert b"2 messages came since you began this edit and would stay" in asked.content
     assert conversation.messages.filter(replaced_by=None).count() == 5
     llm.enqueue("Once more.")
     saved = pages.post("edit", conversation.pk, row.pk, content="Again?", seen=elements(asked).named("seen")["value"])
@@ -164,7 +164,7 @@ def test_a_regeneration_asks_again_if_messages_came_since_it_asked(
     fill(conversation, 5)
     row, seen = numbered(conversation, 1), str(numbered(conversation, 3).pk)
     again = pages.post("regenerate", conversation.pk, row.pk, sure="1", seen=seen)
-    assert b"3 later messages" in again.content
+    assert b"3 messages below stay" in again.content
     assert conversation.messages.filter(replaced_by=None).count() == 5
 
 

@@ -71,7 +71,7 @@ def test_the_page_asks_once_more_where_later_messages_leave(user: User, conversa
     fill_after(conversation, new)
     asked = pages.post("use_version", conversation.pk, new.pk, version="1")
     assert asked.headers["HX-Retarget"] == f"#acts-{new.pk}"
-    assert b"4 later messages are kept but leave the conversation" in asked.content
+    assert b"4 messages below stay in the present version" in asked.content
     assert conversation.messages.filter(content="written anew", replaced_by=None).exists()
     done = pages.post("use_version", conversation.pk, new.pk, version="1", sure="1")
     assert (done.status_code, done.headers["HX-Trigger"]) == (204, '{"converge": {}}')
