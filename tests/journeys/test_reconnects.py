@@ -33,7 +33,7 @@ SHOWN = """() => {
         ]),
         title: words(document.querySelector(".head h1")),
         meter: words(document.querySelector("#context-meter")),
-        sees: sees.replace(/Compact now (frees|would).*| … *$/, "").trim(),
+        sees: sees.replace(/Compact now (frees|would)[^.]*\\.|…/g, "").replace(/\\s+/g, " ").trim(),
         model: words(document.querySelector("#switch-label")),
         alert: words(document.querySelector("#notice")),
         composer: document.querySelector("#composer textarea").disabled,
