@@ -100,18 +100,25 @@ const keepOpened = (fragment) => {
   for (const row of thread.querySelectorAll(".row[open]")) find(`#${row.id}.row`, fragment)?.replaceWith(row);
 };
 
-// The last message that the page had when it asked for the thread; null while it is not asking.
-let lastAsked = null;
+// The last message that the page had when it asked for the thread; null while it is not asking. An answer is overtaken if
+// a newer state came while the thread was being read: the thread is read once more.
+let lastAsked = null, isOvertaken = false;
 const lastOf = (place) => Array.from(place.querySelectorAll(":scope > .message")).at(-1);
-document.addEventListener("htmx:beforeRequest", ({ target }) => { if (target === thread) lastAsked = lastOf(thread)?.id ?? ""; });
-document.addEventListener("htmx:afterRequest", ({ target }) => { if (target === thread) lastAsked = null; });
+document.addEventListener("htmx:beforeRequest", ({ target }) => {
+  if (target === thread) { lastAsked = lastOf(thread)?.id ?? ""; isOvertaken = false; }
+});
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+  if (target !== thread) return;
+  lastAsked = null;
+  if (isOvertaken && detail.xhr.status === 200) setTimeout(converge, 300);
+});
+document.addEventListener("htmx:wsBeforeMessage", ({ detail }) => { isOvertaken ||= detail.message.includes('<div id="notice"'); });
 document.addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
   if (target.matches(".message")) { rememberPlace(); keepCalls(fragment); }
   if (target !== thread) return;
   if (!find("#version", fragment)) { dropKnown(fragment); return; }
-  // What was said while the thread was being read is not in that answer: the thread is read once more.
   const last = lastOf(thread)?.id;
-  if (last && lastAsked !== null && last !== lastAsked && !find(`[id="${last}"]`, fragment)) setTimeout(converge, 300);
+  if (last && lastAsked !== null && last !== lastAsked && !find(`[id="${last}"]`, fragment)) isOvertaken = true;
   rememberPlace();
   keepEdited(fragment);
   keepOpened(fragment);

@@ -133,7 +133,8 @@ def _queue_updated(conversation: Conversation, data: dict[str, Any]) -> str:
 
 
 def thread_context(conversation: Conversation) -> dict[str, Any]:
-    return {"page": thread.thread_page(conversation), "version": thread.version(conversation)}
+    version = thread.version(conversation)  # first, so that a page that changes meanwhile is fetched again
+    return {"page": thread.thread_page(conversation), "version": version}
 
 
 def meter(conversation: Conversation, *, with_forecast: bool = True) -> str:

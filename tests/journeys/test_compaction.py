@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.journeys.site import Person, long_conversation
 from tests.llm_server import LlmServer
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -162,6 +163,23 @@ def test_room_that_was_made_is_seen_looked_into_and_undone(at_site: Callable[...
     divider.get_by_role("button", name="Undo").click()
     expect(divider).to_have_count(0)
     expect(alice.page.get_by_text("Its tool results are left out")).to_have_count(0)
+    assert alice.complaints == []
+
+
+def test_a_page_that_fetched_the_state_before_a_compaction_shows_the_compaction(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    alice.page.locator("#compact").click()
+    divider, notice = alice.page.locator(".compaction-divider"), alice.page.locator("#notice")
+    late: list[tuple[Route, APIResponse]] = []
+    alice.page.route("**/thread?*", lambda route: late.append((route, route.fetch())), times=1)
+    divider.get_by_role("button", name="Undo").click()
+    wait_until(lambda: bool(alice.page.wait_for_timeout(50) or late), what="the state before the compaction")
+    notice.get_by_role("button", name="Compact less").click()
+    expect(divider).to_contain_text("messages compacted")
+    late[0][0].fulfill(response=late[0][1])
+    expect(divider).to_have_count(0)
+    expect(notice).to_be_empty(timeout=4_000)  # the status line fetches the changes by itself after 10 s
+    expect(divider).to_contain_text("messages compacted")
     assert alice.complaints == []
 
 
