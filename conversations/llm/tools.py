@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -32,11 +32,15 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A model's call of a tool; `arguments` is the model's text, JSON or not."""
+    """A model's call of a tool; `arguments` is the model's text, JSON or not.
+
+    `extra` are further fields of the call, which its provider wants back.
+    """
 
     id: str
     name: str
     arguments: str
+    extra: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 class ToolFailed(Exception):

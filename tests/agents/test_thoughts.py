@@ -16,7 +16,7 @@ from conversations.llm.providers import dialects
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
-from conversations.llm.thinking import thoughts
+from conversations.llm.thinking import required_thoughts, thoughts
 from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 from conversations.messages.thoughts import Thoughts
 from conversations.models import Message, ModelProfile
@@ -36,6 +36,7 @@ CALLED = [
 def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialects, "_learned", {})
     monkeypatch.setattr(thoughts, "_unwanted", set())
+    monkeypatch.setattr(required_thoughts, "_learned", {})
 
 
 def told(deltas: list[Delta]) -> tuple[str, str]:
@@ -162,6 +163,76 @@ class TestGoingBack:
         assert [CALLED[0] == body["messages"][1] for body in llm.requests] == [False, True, True]
 
 
+SIGNATURE = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
+REFUSALS = {
+    "DeepSeek": "The reasoning_content in the thinking mode must be passed back to the API.",
+    "Moonshot": "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
+    "Gemini": "Function call is missing a thought_signature in functionCall parts. This is required for tools to work.",
+}
+
+
+class TestRequired:
+    async def test_the_signature_of_a_call_goes_back_with_it(self, llm: LlmServer) -> None:
+        call = {"index": 0, "id": "call_0", "type": "function", "function": {"name": SUM[0], "arguments": SUM[1]}}
+        llm.enqueue(
+            events=[
+                {"choices": [{"index": 0, "delta": {"tool_calls": [call | SIGNATURE]}}]},
+                {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+            ]
+        )
+        deltas = await heard(model_of(OpenAICompatible, llm))
+        returned = deltas[-1].returned
+        assert returned == {"model": "writer-1", "calls": {"call_0": SIGNATURE}}
+        prompt = replace(PROMPT, messages=(QUESTION, *CALLED), thoughts=((-2, returned),))
+        await heard(model_of(OpenAICompatible, llm), prompt)
+        (sent,) = llm.last_request.body["messages"][1]["tool_calls"]
+        assert sent == CALLED[0]["tool_calls"][0] | SIGNATURE
+
+    @pytest.mark.parametrize("provider", REFUSALS)
+    async def test_a_server_that_requires_thoughts_gets_placeholders_from_then_on(
+        self, llm: LlmServer, provider: str
+    ) -> None:
+        prompt, model = replace(PROMPT, messages=(QUESTION, *CALLED)), model_of(OpenAICompatible, llm)
+        llm.enqueue(status=400, message=REFUSALS[provider])
+        await heard(model, prompt)
+        await heard(model, prompt)
+        asked = [body["messages"][1] for body in llm.requests]
+        assert asked[0] == CALLED[0]
+        assert asked[1] == asked[2]
+        if provider == "Gemini":
+            (call,) = asked[1]["tool_calls"]
+            assert call["extra_content"]["google"]["thought_signature"] == required_thoughts.UNSIGNED
+        else:
+            assert asked[1] == CALLED[0] | {"reasoning_content": required_thoughts.PLACEHOLDER}
+
+    @pytest.mark.parametrize(
+        ("complaint", "requirement"),
+        [
+            *((words, "signatures" if name == "Gemini" else "reasoning") for name, words in REFUSALS.items()),
+            ("Unrecognized field: messages[1].reasoning_content", None),
+            ("messages[1]: reasoning_content must not be sent", None),
+            ("messages.1.content.0.thinking.signature: Field required", None),
+        ],
+    )
+    def test_requirements_are_read_from_refusals(self, complaint: str, requirement: str | None) -> None:
+        body = {"messages": [QUESTION, *CALLED]}
+        assert required_thoughts.requirement_in(complaint, body) == requirement
+        if requirement:
+            complete = required_thoughts.completed(body, frozenset({requirement}))  # type: ignore[arg-type]
+            assert required_thoughts.requirement_in(complaint, complete) is None, "it is asked once more, not for ever"
+
+    def test_only_the_first_call_of_a_message_needs_a_signature(self) -> None:
+        two = [{"id": "a", "function": {}} | SIGNATURE, {"id": "b", "function": {}}]
+        body = {"messages": [{"role": "assistant", "content": "Yes."}, {"role": "assistant", "tool_calls": two}]}
+        assert required_thoughts.completed(body, frozenset({"signatures"})) == body
+
+    def test_other_servers_are_sent_no_signatures(self) -> None:
+        body = {"messages": [CALLED[0] | {"tool_calls": [CALLED[0]["tool_calls"][0] | SIGNATURE]}]}
+        complaint = "Unrecognized request argument: messages[0].tool_calls[0].extra_content"
+        assert thoughts.are_refused(complaint, body)
+        assert thoughts.without(body)["messages"] == [CALLED[0]]
+
+
 class TestEffort:
     async def test_a_server_that_knows_no_effort_is_asked_without_it_from_then_on(self, llm: LlmServer) -> None:
         model = model_of(OpenAICompatible, llm, effort="high", most=50_000)
@@ -211,6 +282,17 @@ class TestTurns:
         assert "need the sum" not in json.dumps(chat.llm.last_request.body)
         rows = Message.objects.filter(conversation=chat.conversation, role="assistant").order_by("created_at")
         assert [row.thoughts async for row in rows] == ["I need the sum.", "There it is.", ""]
+
+    async def test_a_server_that_requires_earlier_thoughts_answers_the_next_question(self, chat: ToolChat) -> None:
+        chat.llm.enqueue("", thoughts="I need the sum.", calls=[SUM])
+        chat.llm.enqueue("51.")
+        await chat.asks("What is 17 * 3?")
+        chat.llm.enqueue(status=400, message=REFUSALS["DeepSeek"])
+        chat.llm.enqueue("You are welcome.")
+        *_, reply = await chat.asks("Thanks.")
+        assert reply.content == "You are welcome."
+        thought = [one.get("reasoning_content") for one in chat.llm.last_request.messages if one.get("tool_calls")]
+        assert thought == [required_thoughts.PLACEHOLDER]
 
     async def test_anthropic_gets_its_signed_thoughts_back_until_the_turn_ends(self, chat: ToolChat) -> None:
         await ModelProfile.objects.aupdate(provider="anthropic", model_id="claude-sonnet-4-5", effort="low")

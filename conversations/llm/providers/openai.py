@@ -19,12 +19,13 @@ from conversations.llm.providers.cache_breakpoints import (
 from conversations.llm.providers.dialects import dialect_of
 from conversations.llm.providers.provider import Provider, RequestForm
 from conversations.llm.providers.stream_reader import StreamReader, plausible
-from conversations.llm.providers.tool_call_chunks import is_whole, object_of, text_of
+from conversations.llm.providers.tool_call_chunks import extra_in, is_whole, object_of, text_of
 from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.request import Prompt
 from conversations.llm.thinking.efforts import room_for
 from conversations.llm.thinking.reasoning_fields import ReasoningFields
 from conversations.llm.thinking.thinking_tags import ThinkingTags
+from conversations.llm.thinking.thoughts import Returned
 from conversations.llm.tools import as_functions
 
 
@@ -137,6 +138,7 @@ class Chunks(StreamReader):
             id=str(piece.get("id") or ""),
             name=str(function.get("name") or ""),
             arguments=text_of(function.get("arguments")),
+            extra=extra_in(piece),
         )
 
 
@@ -152,7 +154,7 @@ class OpenAICompatible(Provider):
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
         written = [
-            _as_servers_accept(message) | prompt.thoughts_at(place, self._endpoint.model).get("fields", {})
+            _with_thoughts(_as_servers_accept(message), prompt.thoughts_at(place, self._endpoint.model))
             for place, message in enumerate(prompt.messages)
         ]
         if recurs and self.is_home() and has_breakpoints(self._endpoint.model):
@@ -182,6 +184,13 @@ class OpenAICompatible(Provider):
 
     def is_home(self) -> bool:
         return is_openai(self._endpoint.base_url)
+
+
+def _with_thoughts(message: dict[str, Any], returned: Returned) -> dict[str, Any]:
+    """The message with the thoughts that go back with it and with its calls."""
+    if extras := returned.get("calls"):
+        message = message | {"tool_calls": [call | extras.get(call["id"], {}) for call in message["tool_calls"]]}
+    return message | returned.get("fields", {})
 
 
 def _as_servers_accept(message: dict[str, Any]) -> dict[str, Any]:

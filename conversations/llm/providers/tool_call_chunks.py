@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from conversations.llm.providers.text_repair import Storable
+from conversations.llm.thinking.thoughts import EXTRA
 from conversations.llm.tools import ToolRequest
 
 MAX_CALLS = 16
@@ -26,6 +27,7 @@ class Call:
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     size: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def arguments(self) -> str:
@@ -74,19 +76,29 @@ class Calls:
         """The calls in their order; the last ones may still grow."""
         return self._calls
 
-    def take(self, place: int | None, *, id: str = "", name: str = "", arguments: str = "") -> None:
+    def take(
+        self,
+        place: int | None,
+        *,
+        id: str = "",
+        name: str = "",
+        arguments: str = "",
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add a piece of a call, with its additions to the name and the arguments.
 
-        `place` is the call's number, None if the server gives none. Servers differ: some number all calls 0, give all
-        the same id or none, repeat the name with each piece, or send it after the arguments.
+        `place` is the call's number, None if the server gives none. `extra` are further fields of the call. Servers
+        differ: some number all calls 0, give all the same id or none, repeat the name with each piece, or send it after
+        the arguments.
         """
-        self.characters += 1 + len(id) + len(name) + len(arguments)
+        self.characters += 1 + len(id) + len(name) + len(arguments) + (len(str(extra)) if extra else 0)
         call = self._found(place, id)
         if call and call.is_again(id, name, arguments):
             return
         if call is None or call.is_before(id, name, arguments):
             call = self._begin(place, id)
         call.take(id, name, arguments)
+        call.extra |= extra or {}
 
     def whole(self, names: Mapping[str, str]) -> tuple[ToolRequest, ...]:
         """The complete calls, each with an id of its own and text that can be stored; calls without a name are dropped.
@@ -97,7 +109,7 @@ class Calls:
         kept = [(call, names.get(name, name)[:MAX_NAME_CHARS]) for call, name in named if name.strip()]
         ids = _ids([_storable(call.id)[:MAX_NAME_CHARS] for call, _ in kept])
         return tuple(
-            ToolRequest(id, name, _storable(call.arguments).strip() or "{}")
+            ToolRequest(id, name, _storable(call.arguments).strip() or "{}", call.extra)
             for id, (call, name) in zip(ids, kept, strict=True)
         )  # fmt: skip
 
@@ -116,6 +128,12 @@ class Calls:
         if len(self._calls) < self._most:
             self._calls.append(call)
         return call
+
+
+def extra_in(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a call, or of a piece of one, that go back with it to its provider."""
+    extra = call.get(EXTRA)
+    return {EXTRA: extra} if extra and isinstance(extra, dict) else {}
 
 
 def text_of(arguments: Any) -> str:

@@ -11,7 +11,7 @@ Returned = dict[str, Any]
 """Thoughts as they go back to their provider, which signs some of them: never changed, only sent or left out.
 
 `model` is the id of the model that wrote them, `blocks` are those of Anthropic's API, `fields` are fields of an
-assistant's message of chat completions.
+assistant's message of chat completions, and `calls` are fields of its tool calls by their ids.
 """
 
 MAX_THOUGHT_CHARS = 100_000
@@ -21,12 +21,14 @@ TEXT_FIELDS = ("reasoning_content", "reasoning")
 """Fields of chat completions with thoughts: of DeepSeek, vLLM and others, and of OpenRouter and Ollama."""
 DETAILS = "reasoning_details"
 """OpenRouter's field for thoughts in parts, some of them signed."""
+EXTRA = "extra_content"
+"""Google's field of a tool call, with the signature of the thoughts that led to it."""
 BLOCKS = ("thinking", "redacted_thinking")
 """The types of Anthropic's blocks with thoughts."""
 
 _MISSING = re.compile(r"expected .{0,3}thinking.{0,60}but found|must start with a thinking block", re.IGNORECASE)
 _REFUSED = re.compile(
-    r"reasoning_content|reasoning_details|signature|thinking.{0,3} (?:or .{0,24} )?blocks?"
+    r"reasoning_content|reasoning_details|extra_content|signature|thinking.{0,3} (?:or .{0,24} )?blocks?"
     r"|messages?[.\[]\d+.{0,60}(?:reasoning|thinking)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -76,6 +78,8 @@ def _bare(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("role") != "assistant":
         return message
     kept = {name: value for name, value in message.items() if name not in (*TEXT_FIELDS, DETAILS)}
+    if calls := kept.get("tool_calls"):
+        kept["tool_calls"] = [{name: value for name, value in call.items() if name != EXTRA} for call in calls]
     if isinstance(kept.get("content"), list):
         kept["content"] = [block for block in kept["content"] if block.get("type") not in BLOCKS]
     return kept
