@@ -65,6 +65,7 @@ class Answer:
     thoughts: str = ""  # what the model thinks first, told in pieces of a word by chat completions
     thinks_in: str = "reasoning_content"  # the field of chat completions for it
     calls: Sequence[tuple[str, str]] = ()
+    signature: str = ""  # of the thoughts that led to the calls, which Gemini puts on the first one
     events: Sequence[dict[str, Any]] = ()
     holds: Mapping[str, Event] = field(default_factory=dict)
     location: str | None = None  # of a redirection

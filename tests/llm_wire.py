@@ -127,9 +127,15 @@ def _deltas(answer: Answer, request: Request) -> Iterator[dict[str, Any]]:
     field = "refusal" if answer.refusal else "content"
     yield from ({field: piece} for piece in answer.pieces)
     for place, (name, arguments) in enumerate(answer.calls):
-        begun = {"id": call_id(request, place), "type": "function", "function": {"name": name, "arguments": ""}}
+        begun = _call(answer, request, place, name, "")
         further = ({"function": {"arguments": piece}} for piece in pieces_of(arguments))
         yield from ({"tool_calls": [{"index": place} | piece]} for piece in chain([begun], further))
+
+
+def _call(answer: Answer, request: Request, place: int, name: str, arguments: str) -> dict[str, Any]:
+    call = {"id": call_id(request, place), "type": "function", "function": {"name": name, "arguments": arguments}}
+    is_signed = answer.signature and place == 0
+    return call | ({"extra_content": {"google": {"thought_signature": answer.signature}}} if is_signed else {})
 
 
 def _chunk(request: Request, **fields: Any) -> bytes:
@@ -150,8 +156,7 @@ def _completion(answer: Answer, request: Request) -> dict[str, Any]:
         message[answer.thinks_in] = answer.thoughts
     if answer.calls:
         message["tool_calls"] = [
-            {"id": call_id(request, place), "type": "function", "function": {"name": name, "arguments": said}}
-            for place, (name, said) in enumerate(answer.calls)
+            _call(answer, request, place, name, said) for place, (name, said) in enumerate(answer.calls)
         ]
     finish = None if answer.fault == "unended" else answer.reason
     choices = [] if answer.fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}]

@@ -9,13 +9,13 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
-from conversations.llm.providers.tool_call_chunks import Calls, text_of
+from conversations.llm.providers.tool_call_chunks import Call, Calls, extra_in, text_of
 from conversations.llm.thinking.reasoning_fields import ReasoningFields
 from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 
@@ -24,11 +24,15 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool: its number in the reply, an id that no other call of the reply has, and the tool's name."""
+    """A call of a tool: its number in the reply, an id that no other call of the reply has, and the tool's name.
+
+    `extra` are further fields, which its provider wants back.
+    """
 
     index: int
     id: str
     name: str
+    extra: Json = field(default_factory=dict, compare=False)
 
 
 class PartDelta(NamedTuple):
@@ -61,6 +65,11 @@ class PartialCompletion:
         return bool(self._calls.so_far or self._begun)
 
     @property
+    def calls(self) -> list[ToolCall]:
+        """The calls that have been passed on."""
+        return self._begun
+
+    @property
     def thoughts(self) -> Json:
         """The fields of the assistant's message with which the thoughts so far go back to their model."""
         fields: Json = self._fields.returned.get("fields", {})
@@ -90,8 +99,8 @@ class PartialCompletion:
         spoken = {name: value for name, value in said.items() if name not in ("tool_calls", "function_call")}
         chunk = {"choices": [{"delta": spoken | {"content": text}, "finish_reason": choice.get("finish_reason")}]}
         pieces = [*self._taken(chunk | {"usage": completion.get("usage")}), *self._rest()]
-        for _, id, name, arguments in _calls_in(said):
-            call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", name)
+        for _, id, name, arguments, extra in _calls_in(said):
+            call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", name, extra)
             self._begun.append(call)
             pieces.append(PartDelta("call", arguments.strip() or "{}", call))
         return [PartDelta("thought", thought), *pieces] if thought else pieces
@@ -129,15 +138,15 @@ class PartialCompletion:
             yield from self._of_first(is_over=True)
             for call in self._calls.so_far[1:]:
                 if call.name.strip():
-                    yield PartDelta("call", call.arguments.strip() or "{}", self._begin(call.id, call.name))
+                    yield PartDelta("call", call.arguments.strip() or "{}", self._begin(call))
         if self._late:
             yield PartDelta("text", "".join(self._late))
 
     def _gather(self, delta: Json) -> None:
         given = list(_calls_in(delta))
-        for place, (index, id, name, arguments) in enumerate(given):
+        for place, (index, id, name, arguments, extra) in enumerate(given):
             number = index if index is not None else place if len(given) > 1 else None
-            self._calls.take(number, id=id, name=name, arguments=arguments)
+            self._calls.take(number, id=id, name=name, arguments=arguments, extra=extra)
 
     def _of_first(self, *, is_over: bool = False) -> Iterator[PartDelta]:
         """More of the first call, once its name is whole: its arguments have begun, or all is there."""
@@ -147,19 +156,20 @@ class PartialCompletion:
             return
         is_empty = is_over and not call.arguments.strip()
         self._sent = len(call.pieces)
-        begun = self._begun[0] if self._begun else self._begin(call.id, call.name)
+        begun = self._begun[0] if self._begun else self._begin(call)
         if more or is_empty:
             yield PartDelta("call", "{}" if is_empty else more, begun)
 
-    def _begin(self, id: str, name: str) -> ToolCall:
-        taken = {call.id for call in self._begun}
-        call = ToolCall(len(self._begun), id if id and id not in taken else f"call_{uuid4().hex}", name)
-        self._begun.append(call)
-        return call
+    def _begin(self, call: Call) -> ToolCall:
+        taken = {begun.id for begun in self._begun}
+        id = call.id if call.id and call.id not in taken else f"call_{uuid4().hex}"
+        begun = ToolCall(len(self._begun), id, call.name, call.extra)
+        self._begun.append(begun)
+        return begun
 
 
-def _calls_in(said: Json) -> Iterator[tuple[int | None, str, str, str]]:
-    """The number (None: none is given), id, name and arguments of each call, or piece of one, in a message or delta."""
+def _calls_in(said: Json) -> Iterator[tuple[int | None, str, str, str, Json]]:
+    """The number (None: none is given), id, name, arguments and further fields of each call in a message or delta."""
     calls = said.get("tool_calls")
     given = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     if isinstance(old := said.get("function_call"), dict):
@@ -167,7 +177,8 @@ def _calls_in(said: Json) -> Iterator[tuple[int | None, str, str, str]]:
     for call in given:
         index, function = call.get("index"), _object(call.get("function"))
         name, arguments = str(function.get("name") or ""), text_of(function.get("arguments"))
-        yield index if isinstance(index, int) else None, str(call.get("id") or ""), name, arguments
+        number = index if isinstance(index, int) else None
+        yield number, str(call.get("id") or ""), name, arguments, extra_in(call)
 
 
 def arguments_of(text: str) -> Json:

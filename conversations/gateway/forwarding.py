@@ -12,7 +12,7 @@ from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
-from conversations.gateway import history_tools, provider_stream, upstream
+from conversations.gateway import held_thoughts, history_tools, provider_stream, upstream
 from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.compacted import with_summary
 from conversations.gateway.anthropic.protocol import MESSAGES
@@ -78,7 +78,7 @@ async def _searched(
     of = _asked(asked, call)
     if protocol is not CHAT:
         return await _whole(json.dumps(completion).encode(), of, call, protocol, is_stream=asked.is_stream)
-    told = COMPACTED_CHAT.whole(completion, of) if COMPACTED_CHAT.whole else completion
+    told = await COMPACTED_CHAT.whole(completion, of) if COMPACTED_CHAT.whole else completion
     if not asked.is_stream:
         return JsonResponse(told, headers=call.headers)
     events = history_tools.as_chunks(told, with_usage=asked.wants_usage)
@@ -91,7 +91,9 @@ def _asked(asked: GatewayRequest, call: Call) -> CallerRequest:
             with suppress(DatabaseError, InterfaceError):  # a later request that names it is refused, this one is not
                 await sync_to_async(asked.protocol.hold)(call.owner_id, asked.own, answer)
 
-    return CallerRequest(asked.given, call.before, call.before, identity_of(asked.profile), hold)
+    model = identity_of(asked.profile)
+    hold_thoughts = partial(held_thoughts.hold, call.owner_id, model)
+    return CallerRequest(asked.given, call.before, call.before, model, hold, hold_thoughts)
 
 
 async def _by_messages(
@@ -136,6 +138,6 @@ async def _whole(content: bytes, of: CallerRequest, call: Call, protocol: Protoc
     if is_stream:
         said = "".join([event async for event in protocol.events(streamed(completion), of)])
         return HttpResponse(said, content_type=EVENT_STREAM, headers=call.headers)
-    answer = protocol.whole(completion, of)
+    answer = await protocol.whole(completion, of)
     await of.hold(answer)
     return JsonResponse(answer, headers=call.headers)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conversations.errors import Refused, as_json
+from conversations.gateway.chunks import PartialCompletion
 from conversations.models import ModelProfile
 
 _USAGE = re.compile(r'"usage":\s*\{')
@@ -19,7 +20,7 @@ Events = AsyncGenerator[str]
 """Events of a stream, each as the text that is sent."""
 
 
-async def _hold_nothing(answer: Json) -> None:
+async def _hold_nothing(answer: Json | PartialCompletion) -> None:
     pass
 
 
@@ -29,7 +30,7 @@ class CallerRequest:
 
     `tokens` is None if the provider got this request unchanged, so that its own figure applies; `counted` is our own
     count, for providers that report none. `model` is the model that answers, as the seals of its thoughts name it.
-    `hold` holds the answer for later requests.
+    `hold` holds the answer for later requests, `hold_thoughts` the thoughts behind its calls.
     """
 
     body: Json
@@ -37,6 +38,7 @@ class CallerRequest:
     counted: int = 0
     model: str = ""
     hold: Callable[[Json], Awaitable[None]] = _hold_nothing
+    hold_thoughts: Callable[[PartialCompletion], Awaitable[None]] = _hold_nothing
 
 
 def with_system_message(body: Json, instructions: str) -> Json:
@@ -64,7 +66,7 @@ class Protocol:
     reserves_limit: bool = True
     """Whether the window reserves the caller's limit for the reply; otherwise the limit is lowered to the available
     room."""
-    whole: Callable[[Json, CallerRequest], Json] | None = None
+    whole: Callable[[Json, CallerRequest], Awaitable[Json]] | None = None
     events: Callable[[Events, CallerRequest], Events] | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
     known: frozenset[str] | None = None
@@ -111,6 +113,10 @@ def _told(answer: Json, asked: CallerRequest) -> Json:
     return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
 
 
+async def _told_whole(answer: Json, asked: CallerRequest) -> Json:
+    return _told(answer, asked)
+
+
 async def _told_events(events: Events, asked: CallerRequest) -> Events:
     """The events unchanged, but for the one with the usage."""
     async with aclosing(events):
@@ -126,7 +132,7 @@ def _told_event(event: str, asked: CallerRequest) -> str:
     return f"data: {json.dumps(_told(chunk, asked), ensure_ascii=False)}\n\n"
 
 
-COMPACTED_CHAT = replace(CHAT, whole=_told, events=_told_events)
+COMPACTED_CHAT = replace(CHAT, whole=_told_whole, events=_told_events)
 """Report the client's own token usage, not the compacted one: clients that compact themselves decide by it."""
 
 

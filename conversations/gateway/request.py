@@ -19,10 +19,12 @@ from conversations.gateway import checkpoints, projects
 from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
 from conversations.gateway.documents import with_texts
+from conversations.gateway.held_thoughts import with_held
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.history_repair import mended, mended_tools, without_surrogates
 from conversations.gateway.options import LIMITS, left_out, passed
 from conversations.gateway.protocol import CHAT, Protocol
+from conversations.gateway.sealed_thoughts import identity_of
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import ModelProfile, Project
 from conversations.requests.usage import too_large, too_large_detail
@@ -141,6 +143,8 @@ def parse_request(
     body = protocol.read(given, profile)
     body |= {"messages": with_texts(body.get("messages"), profile)}
     body |= {name: mend(body[name]) for name, mend in MENDED.items() if name in body}
+    if protocol.whole:
+        body |= {"messages": with_held(body["messages"], owner_id, identity_of(profile))}
     extras = [body.get(name) for name in EXTRAS]
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)

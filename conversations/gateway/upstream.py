@@ -23,7 +23,7 @@ from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import Options
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
-from conversations.llm.thinking import thoughts
+from conversations.llm.thinking import required_thoughts, thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
 
@@ -156,6 +156,9 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
     messages, template, is_certain = body["messages"], profile.chat_template, True
     if not thoughts.wants_them_back(target.base_url, target.model):
         messages = thoughts.without(body)["messages"]
+    required = required_thoughts.required_by(target.base_url, target.model)
+    if required:
+        messages = required_thoughts.completed({"messages": messages}, required)["messages"]
     while True:
         own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
         own |= {"messages": chat_templates.shaped(messages, template), "model": target.model}
@@ -173,6 +176,12 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
                 and (fewer := await asyncio.to_thread(images.without_oldest, messages)) is not messages
             ):
                 messages = fewer
+            elif status in (400, 422) and (
+                requirement := required_thoughts.requirement_in(complaint, {"messages": messages})
+            ):
+                if requirement == required_thoughts.requirement_in(certain, {"messages": messages}):
+                    required_thoughts.learn(target.base_url, target.model, frozenset({requirement}))
+                messages = required_thoughts.completed({"messages": messages}, frozenset({requirement}))["messages"]
             elif status in (400, 422) and thoughts.are_refused(complaint, {"messages": messages}):
                 if thoughts.are_refused(certain, {"messages": messages}):
                     thoughts.learn_unwanted(target.base_url, target.model)

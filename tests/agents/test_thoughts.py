@@ -173,20 +173,21 @@ REFUSALS = {
 
 class TestRequired:
     async def test_the_signature_of_a_call_goes_back_with_it(self, llm: LlmServer) -> None:
-        call = {"index": 0, "id": "call_0", "type": "function", "function": {"name": SUM[0], "arguments": SUM[1]}}
-        llm.enqueue(
-            events=[
-                {"choices": [{"index": 0, "delta": {"tool_calls": [call | SIGNATURE]}}]},
-                {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
-            ]
-        )
-        deltas = await heard(model_of(OpenAICompatible, llm))
-        returned = deltas[-1].returned
-        assert returned == {"model": "writer-1", "calls": {"call_0": SIGNATURE}}
+        llm.enqueue("", calls=[SUM], signature="c2lnbmVk")
+        last = (await heard(model_of(OpenAICompatible, llm)))[-1]
+        assert last.returned == {"model": "writer-1", "calls": {last.calls[0].id: SIGNATURE}}
+        returned = last.returned | {"calls": {"call_0": SIGNATURE}}
         prompt = replace(PROMPT, messages=(QUESTION, *CALLED), thoughts=((-2, returned),))
         await heard(model_of(OpenAICompatible, llm), prompt)
         (sent,) = llm.last_request.body["messages"][1]["tool_calls"]
         assert sent == CALLED[0]["tool_calls"][0] | SIGNATURE
+
+    async def test_an_agent_of_the_site_returns_the_signature(self, chat: ToolChat) -> None:
+        chat.llm.enqueue("", calls=[SUM], signature="c2lnbmVk")
+        chat.llm.enqueue("51.")
+        await chat.asks("What is 17 * 3?")
+        (called,) = [one for one in chat.llm.last_request.messages if one.get("tool_calls")]
+        assert called["tool_calls"][0]["extra_content"] == SIGNATURE["extra_content"]
 
     @pytest.mark.parametrize("provider", REFUSALS)
     async def test_a_server_that_requires_thoughts_gets_placeholders_from_then_on(

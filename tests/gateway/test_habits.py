@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conversations.gateway import sealed_thoughts
+from conversations.gateway import held_thoughts, sealed_thoughts
 from conversations.gateway.anthropic.blocks import messages_of as of_blocks
 from conversations.gateway.anthropic.upstream import _with_own_thoughts, _without_thoughts
 from conversations.gateway.chunks import PartialCompletion
@@ -169,6 +169,72 @@ def test_a_model_that_thinks_gets_its_thoughts_with_the_results_of_its_calls(cal
     assert caller.post(json.dumps(body), path="/messages").status_code == 200
     (said,) = [one for one in caller.sent if one["role"] == "assistant"]
     assert said["reasoning_content"] == "I should look."
+
+
+SIGNATURE = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("path", ["/messages", "/responses"])
+@pytest.mark.parametrize("kind", ["signature", "thoughts"])
+def test_thoughts_that_a_caller_cannot_return_go_back_with_its_calls(
+    caller: Caller, kind: str, path: str, is_stream: bool
+) -> None:
+    caller.served.llm.enqueue("", calls=[("read", A)], **{kind: "c2lnbmVk"})
+    ((id, arguments),) = calls_of(caller, path, is_stream=is_stream)
+    if path == "/messages":
+        use = {"type": "tool_use", "id": id, "name": "read", "input": json.loads(arguments)}
+        result = {"type": "tool_result", "tool_use_id": id, "content": "a"}
+        said = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+        body: dict[str, Any] = {"max_tokens": 500, "messages": [{"role": "user", "content": "Read both."}, *said]}
+    else:
+        use = {"type": "function_call", "call_id": id, "name": "read", "arguments": arguments}
+        result = {"type": "function_call_output", "call_id": id, "output": "a"}
+        body = {"input": [{"role": "user", "content": "Read both."}, use, result]}
+    answer = caller.post(json.dumps(body | {"model": "scripted"}), path=path)
+    assert answer.status_code == 200, answer.text
+    (back,) = [one for one in caller.sent if one["role"] == "assistant"]
+    if kind == "signature":
+        assert back["tool_calls"][0]["extra_content"] == SIGNATURE["extra_content"]
+    else:
+        assert back["reasoning_content"] == "c2lnbmVk"
+
+
+async def test_held_thoughts_are_those_of_their_person_and_model() -> None:
+    reading = PartialCompletion()
+    function = {"name": "read", "arguments": A}
+    list(reading.whole({"choices": [{"message": {"tool_calls": [{"id": "c1", "function": function} | SIGNATURE]}}]}))
+    await held_thoughts.hold(1, MODEL, reading)
+    called = [{"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]}]
+    (back,) = held_thoughts.with_held(called, 1, MODEL)  # type: ignore[misc]
+    assert back["tool_calls"] == [called[0]["tool_calls"][0] | SIGNATURE]  # type: ignore[index]
+    assert held_thoughts.with_held(called, 2, MODEL) == called
+    assert held_thoughts.with_held(called, 1, "another") == called
+    for odd in (None, "Hi.", [None, {"role": "assistant", "tool_calls": [7]}, {"tool_calls": [{"id": ""}]}]):
+        assert held_thoughts.with_held(odd, 1, MODEL) == odd
+
+
+@pytest.mark.parametrize(
+    ("complaint", "field"),
+    [
+        ("The reasoning_content in the thinking mode must be passed back to the API.", "reasoning_content"),
+        ("Function call is missing a thought_signature in functionCall parts.", "extra_content"),
+    ],
+)
+def test_a_server_that_requires_thoughts_is_asked_with_placeholders_from_then_on(
+    caller: Caller, complaint: str, field: str
+) -> None:
+    function = {"name": "read", "arguments": A}
+    messages = [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.txt"},
+    ]
+    caller.served.llm.enqueue(status=400, message=complaint)
+    caller.ask(messages)
+    caller.ask(messages)
+    sent = [field in json.dumps(request.messages) for request in caller.served.llm.chats]
+    assert sent == [False, True, True]
 
 
 def test_a_server_that_refuses_thoughts_is_asked_without_them_from_then_on(caller: Caller) -> None:

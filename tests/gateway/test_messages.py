@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -248,10 +249,10 @@ def test_what_is_wrong_below_the_read_fields_is_refused_too(caller: Caller) -> N
         assert answer.status_code in (200, 400) and "Traceback" not in answer.text
 
 
-def test_thoughts_are_shown_to_who_asks_for_them() -> None:
+async def test_thoughts_are_shown_to_who_asks_for_them() -> None:
     completion = {"choices": [{"message": {"content": "Bern.", "reasoning_content": "Hm."}, "finish_reason": "stop"}]}
     for body, kinds in (({}, ["text"]), ({"thinking": {"type": "enabled"}}, ["thinking", "text"])):
-        message = Message.model_validate(reply.whole(completion, CallerRequest({"model": "m"} | body)))
+        message = Message.model_validate(await reply.whole(completion, CallerRequest({"model": "m"} | body)))
         assert [block.type for block in message.content] == kinds
 
 
@@ -269,9 +270,8 @@ BLOCKS = st.one_of(
 def test_what_a_model_said_comes_back_as_it_was_read(blocks: list[dict[str, Any]]) -> None:
     """A message of the API, read as chat completions and told again, holds the same words and calls."""
     (said,) = read(messages=[{"role": "assistant", "content": blocks}])["messages"]
-    back = reply.whole({"choices": [{"message": said, "finish_reason": "stop"}]}, CallerRequest({"model": "m"}))[
-        "content"
-    ]
+    completion = {"choices": [{"message": said, "finish_reason": "stop"}]}
+    back = asyncio.run(reply.whole(completion, CallerRequest({"model": "m"})))["content"]
     calls = [block for block in blocks if block["type"] == "tool_use"]
     assert [block for block in back if block["type"] == "tool_use"] == calls
     assert "".join(block["text"] for block in back if block["type"] == "text") == "\n\n".join(

@@ -276,7 +276,7 @@ def test_what_a_model_said_comes_back_as_it_was_read(items: list[dict[str, Any]]
     told: list[dict[str, Any]] = []
     for said in read(input=items)["messages"]:
         asked = CallerRequest({"model": "m", "tools": [WEATHER, PATCH]})
-        whole = reply.whole({"choices": [{"message": said, "finish_reason": "stop"}]}, asked)
+        whole = asyncio.run(reply.whole({"choices": [{"message": said, "finish_reason": "stop"}]}, asked))
         Response.model_validate(whole)
         told += whole["output"]
 

@@ -51,7 +51,7 @@ def broken(error: Json) -> str:
     return event("error", error)
 
 
-def whole(completion: Json, asked: CallerRequest) -> Json:
+async def whole(completion: Json, asked: CallerRequest) -> Json:
     """The message of a chat completion."""
     reading, content = PartialCompletion(), list[Json]()
     for piece in reading.whole(completion):
@@ -62,6 +62,7 @@ def whole(completion: Json, asked: CallerRequest) -> Json:
             content.append({"type": "text", "text": piece.text})
         elif call := piece.call:
             content.append(_use(call.id, call.name, arguments_of(piece.text)))
+    await asked.hold_thoughts(reading)
     reason = _stop(reading.reason, calls=reading.has_calls)
     return _message(asked, content, reason, usage_of(reading.usage, asked))
 
@@ -93,6 +94,7 @@ async def events(chunks: Events, asked: CallerRequest) -> Events:
                     yield written
     for written in writing.close():
         yield written
+    await asked.hold_thoughts(reading)
     delta = {"stop_reason": _stop(reading.reason, calls=reading.has_calls), "stop_sequence": None}
     usage = usage_of(reading.usage, asked)
     yield event("message_delta", {"type": "message_delta", "delta": delta, "usage": usage})

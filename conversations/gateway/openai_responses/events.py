@@ -33,6 +33,7 @@ async def events(chunks: Events, asked: CallerRequest) -> Events:
     for written in writing.close():
         yield written
     made = writing.made(reading)
+    await asked.hold_thoughts(reading)
     await asked.hold(made)
     yield writing.last(made)
 

@@ -15,7 +15,7 @@ ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p
 """Fields of a request that its response repeats."""
 
 
-def whole(completion: Json, asked: CallerRequest) -> Json:
+async def whole(completion: Json, asked: CallerRequest) -> Json:
     """The response of a chat completion."""
     id, reading, naming, output = new_id("resp"), PartialCompletion(), Naming(asked.body), list[Json]()
     for piece in reading.whole(completion):
@@ -26,6 +26,7 @@ def whole(completion: Json, asked: CallerRequest) -> Json:
             output.append(message_item(item_id("msg", id, len(output)), piece.text))
         elif call := piece.call:
             output.append(naming.call_item(item_id("fc", id, len(output)), call.id, call.name, piece.text))
+    await asked.hold_thoughts(reading)
     return ended(id, asked, output, reading.reason, reading.usage)
 
 
