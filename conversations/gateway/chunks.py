@@ -16,6 +16,7 @@ from uuid import uuid4
 from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
 from conversations.llm.providers.tool_call_chunks import Call, Calls, extra_in, text_of
+from conversations.llm.providers.written_calls import Schemas, WrittenCalls
 from conversations.llm.thinking.reasoning_fields import ReasoningFields
 from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 
@@ -45,19 +46,21 @@ class PartDelta(NamedTuple):
 
 class PartialCompletion:
     """A completion so far. The first call is passed on as it arrives, and parallel calls after its end, since their
-    chunks may alternate. Text after a call comes last. If the provider reports no usage, the tokens of the pieces are
-    our own count.
+    chunks may alternate. Text after a call comes last. `tools` are those that the model was offered: it may write calls
+    of them as text. If the provider reports no usage, the tokens of the pieces are our own count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Schemas | None = None) -> None:
         self.reason: str | None = None
         self.usage: Json = {}
         self._calls = Calls(most=MAX_CALLS)
         self._fields = ReasoningFields()
         self._tags = ThinkingTags()
+        self._written = WrittenCalls(tools or {})
         self._tagged: list[str] = []
         self._late: list[str] = []
         self._begun: list[ToolCall] = []
+        self._has_late_calls = False
         self._sent = 0
 
     @property
@@ -98,6 +101,7 @@ class PartialCompletion:
         thought, text = split_closed(_text(said.get("content")))
         spoken = {name: value for name, value in said.items() if name not in ("tool_calls", "function_call")}
         chunk = {"choices": [{"delta": spoken | {"content": text}, "finish_reason": choice.get("finish_reason")}]}
+        self._has_late_calls = any(_calls_in(said))
         pieces = [*self._taken(chunk | {"usage": completion.get("usage")}), *self._rest()]
         for _, id, name, arguments, extra in _calls_in(said):
             call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", name, extra)
@@ -115,7 +119,7 @@ class PartialCompletion:
         self.reason = choice.get("finish_reason") or self.reason
         thought = self._fields.take(delta)
         tagged, text = self._tags.take(_text(delta.get("content")))
-        text += _text(delta.get("refusal"))
+        text = self._written.take(text) + _text(delta.get("refusal"))
         if self.has_calls:
             self._late += [text] if text else []
         else:
@@ -129,11 +133,16 @@ class PartialCompletion:
 
     def _rest(self) -> Iterator[PartDelta]:
         """The pieces that are complete only at the end: a held tag, parallel calls, and text after them."""
-        if held := self._tags.rest():
+        held = self._written.take(self._tags.rest())
+        is_whole = self.reason in (None, "stop", "tool_calls") and not (self.has_calls or self._has_late_calls)
+        further, written = self._written.rest(is_whole=is_whole)
+        if held := held + further:
             if self.has_calls:
                 self._late.insert(0, held)
             else:
                 yield PartDelta("text", held)
+        for place, found in enumerate(written):
+            self._calls.take(place, name=found.name, arguments=found.arguments)
         if self.has_calls:
             yield from self._of_first(is_over=True)
             for call in self._calls.so_far[1:]:

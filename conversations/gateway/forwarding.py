@@ -93,7 +93,14 @@ def _asked(asked: GatewayRequest, call: Call) -> CallerRequest:
 
     model = identity_of(asked.profile)
     hold_thoughts = partial(held_thoughts.hold, call.owner_id, model)
-    return CallerRequest(asked.given, call.before, call.before, model, hold, hold_thoughts)
+    return CallerRequest(asked.given, call.before, call.before, model, hold, hold_thoughts, _schemas(asked.body))
+
+
+def _schemas(body: Json) -> dict[str, Json]:
+    """The schemas of the tools that a chat completion offers and lets the model call, by name."""
+    tools = body.get("tools") if body.get("tool_choice") != "none" else None
+    functions = [tool.get("function") for tool in tools or () if isinstance(tool, dict)]
+    return {one["name"]: one.get("parameters") or {} for one in functions if isinstance(one, dict) and one.get("name")}
 
 
 async def _by_messages(

@@ -11,6 +11,7 @@ from typing import Any
 
 from conversations.errors import Refused, as_json
 from conversations.gateway.chunks import PartialCompletion
+from conversations.llm.providers.written_calls import Schemas
 from conversations.models import ModelProfile
 
 _USAGE = re.compile(r'"usage":\s*\{')
@@ -30,7 +31,8 @@ class CallerRequest:
 
     `tokens` is None if the provider got this request unchanged, so that its own figure applies; `counted` is our own
     count, for providers that report none. `model` is the model that answers, as the seals of its thoughts name it.
-    `hold` holds the answer for later requests, `hold_thoughts` the thoughts behind its calls.
+    `hold` holds the answer for later requests, `hold_thoughts` the thoughts behind its calls. `tools` are the schemas
+    of the tools that the model may call, by the names that it was given.
     """
 
     body: Json
@@ -39,6 +41,11 @@ class CallerRequest:
     model: str = ""
     hold: Callable[[Json], Awaitable[None]] = _hold_nothing
     hold_thoughts: Callable[[PartialCompletion], Awaitable[None]] = _hold_nothing
+    tools: Schemas = field(default_factory=dict)
+
+    def reading(self) -> PartialCompletion:
+        """The reader of the answer."""
+        return PartialCompletion(self.tools)
 
 
 def with_system_message(body: Json, instructions: str) -> Json:

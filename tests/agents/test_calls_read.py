@@ -55,6 +55,12 @@ class TestWhatIsRead:
         deltas = await heard(model_of(api, llm))
         assert calls_of(deltas) == [SUM] and not any(delta.text for delta in deltas)
 
+    async def test_a_call_that_a_model_writes_as_text_is_one(self, llm: LlmServer) -> None:
+        llm.enqueue('Let me see.\n<tool_call>{"name": "calculate", "arguments": {"expression": "17 * 3"}}</tool_call>')
+        deltas = await heard(model_of(OpenAICompatible, llm))
+        assert "".join(delta.text for delta in deltas) == "Let me see.\n"
+        assert calls_of(deltas) == [SUM] and deltas[-1].finish_reason == "tool_calls"
+
     @APIS
     async def test_neither_text_nor_calls_is_no_reply(self, llm: LlmServer, api: type[Provider]) -> None:
         llm.enqueue("", times=3)

@@ -171,6 +171,16 @@ def test_a_model_that_thinks_gets_its_thoughts_with_the_results_of_its_calls(cal
     assert said["reasoning_content"] == "I should look."
 
 
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("path", ["/messages", "/responses"])
+def test_a_call_that_a_model_writes_as_text_is_a_call(caller: Caller, path: str, is_stream: bool) -> None:
+    caller.served.llm.enqueue(
+        "I look.\n\n<function=read>\n<parameter=path>\na.txt\n</parameter>\n</function>\n</tool_call>"
+    )
+    ((_, arguments),) = calls_of(caller, path, is_stream=is_stream)
+    assert json.loads(arguments) == {"path": "a.txt"}
+
+
 SIGNATURE = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from conversations.errors import Refused
 from conversations.gateway.anthropic.request import ThreadUnsupported, wants_thoughts
-from conversations.gateway.chunks import PartDelta, PartialCompletion, arguments_of, event
+from conversations.gateway.chunks import PartDelta, arguments_of, event
 from conversations.gateway.protocol import CallerRequest, Events, Json
 from conversations.gateway.sealed_thoughts import sealed
 
@@ -53,7 +53,7 @@ def broken(error: Json) -> str:
 
 async def whole(completion: Json, asked: CallerRequest) -> Json:
     """The message of a chat completion."""
-    reading, content = PartialCompletion(), list[Json]()
+    reading, content = asked.reading(), list[Json]()
     for piece in reading.whole(completion):
         if piece.kind == "thought" and wants_thoughts(asked.body):
             signature = sealed(reading.thoughts, asked.model)
@@ -84,7 +84,7 @@ def usage_of(usage: object, asked: CallerRequest) -> Json:
 
 async def events(chunks: Events, asked: CallerRequest) -> Events:
     """The events of a message that is streamed, as the chunks of a chat completion come."""
-    reading = PartialCompletion()
+    reading = asked.reading()
     writing, with_thoughts = _Writing(lambda: sealed(reading.thoughts, asked.model)), wants_thoughts(asked.body)
     yield event("message_start", {"type": "message_start", "message": _message(asked, [], None, usage_of({}, asked))})
     async with aclosing(reading.pieces(chunks)) as pieces:

@@ -22,7 +22,7 @@ from conversations.gateway.sealed_thoughts import sealed
 
 async def events(chunks: Events, asked: CallerRequest) -> Events:
     """The events of a response that is streamed, as the chunks of a chat completion come."""
-    reading = PartialCompletion()
+    reading = asked.reading()
     writing = _Writing(asked, lambda: sealed(reading.thoughts, asked.model))
     for written in writing.begin():
         yield written

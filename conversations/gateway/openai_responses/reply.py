@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from uuid import uuid4
 
-from conversations.gateway.chunks import PartialCompletion, arguments_of
+from conversations.gateway.chunks import arguments_of
 from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of
 from conversations.gateway.protocol import CallerRequest, Json
 from conversations.gateway.sealed_thoughts import sealed
@@ -17,7 +17,7 @@ ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p
 
 async def whole(completion: Json, asked: CallerRequest) -> Json:
     """The response of a chat completion."""
-    id, reading, naming, output = new_id("resp"), PartialCompletion(), Naming(asked.body), list[Json]()
+    id, reading, naming, output = new_id("resp"), asked.reading(), Naming(asked.body), list[Json]()
     for piece in reading.whole(completion):
         if piece.kind == "thought":
             seal = sealed(reading.thoughts, asked.model)

@@ -21,6 +21,7 @@ from conversations.llm.providers.provider import Provider, RequestForm
 from conversations.llm.providers.stream_reader import StreamReader, plausible
 from conversations.llm.providers.tool_call_chunks import extra_in, is_whole, object_of, text_of
 from conversations.llm.providers.tool_naming import fitting_name
+from conversations.llm.providers.written_calls import WrittenCalls
 from conversations.llm.request import Prompt
 from conversations.llm.thinking.efforts import room_for
 from conversations.llm.thinking.reasoning_fields import ReasoningFields
@@ -88,6 +89,8 @@ class Chunks(StreamReader):
         super().__init__(name, prompt)
         self._tags = ThinkingTags()
         self._fields = ReasoningFields()
+        offered = prompt.tools if prompt.may_call else ()
+        self._written = WrittenCalls({fitting_name(tool.name): json.loads(tool.parameters) for tool in offered})
 
     @staticmethod
     def is_news(event: Any) -> bool:
@@ -113,7 +116,7 @@ class Chunks(StreamReader):
         tagged, text = self._tags.take(str(delta.get("content") or ""))
         self.thought = self._fields.take(delta) + tagged
         self.unseen = self._fields.unseen
-        text += refusal
+        text = self._written.take(text) + refusal
         self.something = self.something or bool(text)
         pieces = [piece for piece in delta.get("tool_calls") or () if isinstance(piece, dict)]
         for position, piece in enumerate(pieces):
@@ -122,7 +125,12 @@ class Chunks(StreamReader):
 
     def rest(self) -> Delta | None:
         was_open = self._tags.is_open
-        text = self._tags.rest()
+        text = self._written.take(self._tags.rest())
+        is_whole = self.finish_reason in ("stop", "tool_calls") and not self.calls.so_far
+        further, calls = self._written.rest(is_whole=is_whole)
+        for place, call in enumerate(calls):
+            self.calls.take(place, name=call.name, arguments=call.arguments)
+        text += further
         self.something = self.something or bool(text.strip())
         return Delta(text, forgets_thoughts=was_open) if text else None
 
