@@ -17,7 +17,7 @@ from conversations.llm import errors
 from conversations.llm.clients import client_for
 from conversations.llm.errors import BrokenReply, ModelError
 from conversations.llm.known_models import ANTHROPIC_URL, OPENAI_URL
-from conversations.llm.providers import builtin, chat_templates, fault_mapping
+from conversations.llm.providers import builtin, chat_templates, fault_mapping, plain_schemas
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
@@ -153,15 +153,10 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         "stream": True,
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
-    messages, template, is_certain = body["messages"], profile.chat_template, True
-    if not thoughts.wants_them_back(target.base_url, target.model):
-        messages = thoughts.without(body)["messages"]
-    required = required_thoughts.required_by(target.base_url, target.model)
-    if required:
-        messages = required_thoughts.completed({"messages": messages}, required)["messages"]
+    sent, template, is_certain = _known_form(target, body), profile.chat_template, True
     while True:
         own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
-        own |= {"messages": chat_templates.shaped(messages, template), "model": target.model}
+        own |= sent | {"messages": chat_templates.shaped(sent["messages"], template), "model": target.model}
         try:
             response = await client.post("/chat/completions", body=body | own, **how)
         except sdk.APIStatusError as refusal:
@@ -173,21 +168,13 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
                 adds = False
             elif (
                 images.are_too_large(status, complaint)
-                and (fewer := await asyncio.to_thread(images.without_oldest, messages)) is not messages
+                and (fewer := await asyncio.to_thread(images.without_oldest, sent["messages"])) is not sent["messages"]
             ):
-                messages = fewer
-            elif status in (400, 422) and (
-                requirement := required_thoughts.requirement_in(complaint, {"messages": messages})
-            ):
-                if requirement == required_thoughts.requirement_in(certain, {"messages": messages}):
-                    required_thoughts.learn(target.base_url, target.model, frozenset({requirement}))
-                messages = required_thoughts.completed({"messages": messages}, frozenset({requirement}))["messages"]
-            elif status in (400, 422) and thoughts.are_refused(complaint, {"messages": messages}):
-                if thoughts.are_refused(certain, {"messages": messages}):
-                    thoughts.learn_unwanted(target.base_url, target.model)
-                messages = thoughts.without({"messages": messages})["messages"]
-            elif stricter := chat_templates.corrected(template, complaint, messages, status=status):
-                is_certain &= stricter == chat_templates.corrected(template, certain, messages, status=status)
+                sent |= {"messages": fewer}
+            elif status in (400, 422) and (instead := _accepted_instead(target, sent, complaint, certain)):
+                sent = instead
+            elif stricter := chat_templates.corrected(template, complaint, sent["messages"], status=status):
+                is_certain &= stricter == chat_templates.corrected(template, certain, sent["messages"], status=status)
                 template = stricter
             else:
                 raise
@@ -195,6 +182,39 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
             if template != profile.chat_template and is_certain:
                 await chat_templates.remember(profile, template)
             return response
+
+
+def _known_form(target: Target, body: dict[str, Any]) -> dict[str, Any]:
+    """The messages and tools of a request in the form that the server is known to want."""
+    sent: dict[str, Any] = {name: body[name] for name in ("messages", "tools") if name in body}
+    if not thoughts.wants_them_back(target.base_url, target.model):
+        sent = thoughts.without(sent)
+    if required := required_thoughts.required_by(target.base_url, target.model):
+        sent = required_thoughts.completed(sent, required)
+    if plain_schemas.are_required(target.base_url, target.model):
+        sent = plain_schemas.with_plain_schemas(sent)
+    return sent
+
+
+def _accepted_instead(target: Target, sent: dict[str, Any], complaint: str, certain: str) -> dict[str, Any] | None:
+    """The messages and tools in the form that an error asks for, remembered if the server's `certain` words do.
+
+    None if the error is about something else.
+    """
+    if requirement := required_thoughts.requirement_in(complaint, sent):
+        required = frozenset({requirement})
+        if required_thoughts.requirement_in(certain, sent) == requirement:
+            required_thoughts.learn(target.base_url, target.model, required)
+        return required_thoughts.completed(sent, required)
+    if plain_schemas.are_asked_for(complaint, sent):
+        if plain_schemas.are_asked_for(certain, sent):
+            plain_schemas.learn(target.base_url, target.model)
+        return plain_schemas.with_plain_schemas(sent)
+    if thoughts.are_refused(complaint, sent):
+        if thoughts.are_refused(certain, sent):
+            thoughts.learn_unwanted(target.base_url, target.model)
+        return thoughts.without(sent)
+    return None
 
 
 def _refusal(error: ModelError, fault: Exception, key: str) -> Exception:

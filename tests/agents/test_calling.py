@@ -177,11 +177,12 @@ async def test_a_server_that_takes_no_tool_choice_is_told_of_tools_until_they_mu
     ],
 )
 async def test_a_complaint_about_something_else_takes_no_tools_away(llm: LlmServer, message: str) -> None:
-    llm.enqueue(status=400, message=message)
+    llm.enqueue(status=400, message=message, times=2)
     model = model_of(OpenAICompatible, llm)
     with pytest.raises(errors.RequestRefused):
         await heard(model)
-    assert len(llm.requests) == 1 and model.passes_tools(PROMPT)
+    assert all("tools" in body for body in llm.requests) and model.passes_tools(PROMPT)
+    assert len(llm.requests) == (2 if "schema" in message else 1), "a schema is refused in its plain form too"
 
 
 async def test_tools_and_other_options_are_left_out_in_turn(llm: LlmServer) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from conversations.llm import errors
 from conversations.llm.port import Delta
-from conversations.llm.providers import unsupported_options
+from conversations.llm.providers import plain_schemas, unsupported_options
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.providers.provider import MAX_REPLY_CHARS, Provider
@@ -38,7 +38,21 @@ def piece(name: str | None = None, arguments: Any = None, **more: Any) -> dict[s
     return more | {"function": {key: value for key, value in given.items() if value is not None}}
 
 
+SCHEMA_REFUSED = "Invalid schema for function 'calculate': In context=('properties', 'x'), array schema missing items."
+
+
 class TestWhatIsRead:
+    @APIS
+    async def test_a_server_that_refuses_a_schema_gets_plain_ones_from_then_on(
+        self, llm: LlmServer, api: type[Provider], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(plain_schemas, "_learned", set())
+        llm.enqueue(status=400, message=SCHEMA_REFUSED)
+        for _ in range(2):
+            await heard(model_of(api, llm))
+        sent = ["additionalProperties" in json.dumps(body["tools"]) for body in llm.requests]
+        assert sent == [True, False, False]
+
     @APIS
     async def test_calls_come_with_the_end_of_the_reply(self, llm: LlmServer, api: type[Provider]) -> None:
         llm.enqueue("Let me see.", calls=[SUM, ("current_time", "{}")])

@@ -181,6 +181,20 @@ def test_a_call_that_a_model_writes_as_text_is_a_call(caller: Caller, path: str,
     assert json.loads(arguments) == {"path": "a.txt"}
 
 
+def test_a_server_that_refuses_a_schema_gets_plain_ones_from_then_on(caller: Caller) -> None:
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {}}
+    body = {"max_tokens": 500, "messages": [{"role": "user", "content": "Hi."}], "model": "scripted"}
+    body |= {"tools": [{"name": "read", "input_schema": schema}]}
+    message = (
+        "Invalid JSON payload received. Unknown name \"$schema\" at 'tools[0].function_declarations[0].parameters'"
+    )
+    caller.served.llm.enqueue(status=400, message=message)
+    for _ in range(2):
+        assert caller.post(json.dumps(body), path="/messages").status_code == 200
+    sent = ["$schema" in json.dumps(request.body["tools"]) for request in caller.served.llm.chats]
+    assert sent == [True, False, False]
+
+
 SIGNATURE = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
 
 

@@ -25,7 +25,7 @@ from conversations.llm.errors import (
     Unavailable,
 )
 from conversations.llm.port import Delta, OnWritten, Reply
-from conversations.llm.providers import reply_lengths, unsupported_options
+from conversations.llm.providers import plain_schemas, reply_lengths, unsupported_options
 from conversations.llm.providers.chat_templates import ChatTemplate
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
@@ -60,7 +60,8 @@ class RequestForm:
 
     `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
     messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown). `effort` is what was
-    asked for, each with a dialect of its own. With `returns` thoughts go back; `required` are those that must.
+    asked for, each with a dialect of its own. With `returns` thoughts go back; `required` are those that must. With
+    `has_plain_schemas` those of the tools are rewritten.
     `most_of_model` are the tokens of the longest reply that the server has named. `passes`: the form is for this
     request. `is_doubted`: the request's own words could have brought it about, so that nothing is learned from it.
     """
@@ -72,6 +73,7 @@ class RequestForm:
     effort: str = ""
     returns: bool = True
     required: frozenset[Requirement] = frozenset()
+    has_plain_schemas: bool = False
     passes: bool = False
     most_of_model: int | None = None
     is_doubted: bool = False
@@ -331,6 +333,7 @@ class Provider(ABC):
             effort=effort,
             returns=thoughts.wants_them_back(base_url, model),
             required=required_thoughts.required_by(base_url, model),
+            has_plain_schemas=plain_schemas.are_required(base_url, model),
         )
 
     def _sent(self, body: dict[str, Any], max_tokens: int | None, way: RequestForm) -> dict[str, Any]:
@@ -340,6 +343,8 @@ class Provider(ABC):
             body = thoughts.without(body)
         if way.required:
             body = required_thoughts.completed(body, way.required)
+        if way.has_plain_schemas:
+            body = plain_schemas.with_plain_schemas(body)
         return unsupported_options.without_refused(self.shaped(body, way.template), way.refused) | way.dialect.options(
             limit, way.most
         )
@@ -351,6 +356,8 @@ class Provider(ABC):
         is_bad = status in (400, 422)
         if is_bad and (requirement := required_thoughts.requirement_in(complaint, sent)):
             return replace(way, required=way.required | {requirement})
+        if is_bad and plain_schemas.are_asked_for(complaint, sent):
+            return replace(way, has_plain_schemas=True)
         if template := self._stricter(way.template, complaint, body, status=status):
             return replace(way, template=template)
         if is_bad and way.effort and not way.passes and thoughts.are_missing(complaint):
@@ -375,6 +382,8 @@ class Provider(ABC):
         if not way.returns:
             thoughts.learn_unwanted(self._endpoint.base_url, self._endpoint.model)
         required_thoughts.learn(self._endpoint.base_url, self._endpoint.model, way.required)
+        if way.has_plain_schemas:
+            plain_schemas.learn(self._endpoint.base_url, self._endpoint.model)
         unsupported_options.learn(self._endpoint.base_url, self._endpoint.model, way.refused)
         await self._learn(way.template)
 
