@@ -46,6 +46,10 @@ STREAMS: dict[str, list[dict[str, Any]]] = {
         call("re", None, index=0, id="c1"), call("ad", A[:5], index=0), call(None, A[5:], index=0),
         call("read", B[:9], index=1, id="c2"), call(None, B[9:], index=1),
     ),
+    "all so far in each piece": chunks(
+        call("read", A[:5], index=0, id="c1"), call(None, A[:9], index=0), call(None, A, index=0),
+        call("read", B[:5], index=1, id="c2"), call(None, B, index=1), call(None, B, index=1),
+    ),
     "in turn": chunks(
         call("read", A[:5], index=0, id="c1"), call("read", B[:5], index=1, id="c2"),
         call(None, A[5:], index=0), call(None, B[5:], index=1),
@@ -86,6 +90,14 @@ def test_parallel_calls_stay_apart_however_they_are_numbered(caller: Caller, pat
     found = calls_of(caller, path, is_stream=True)
     assert [json.loads(arguments) for _, arguments in found] == [{"path": "a.txt"}, {"path": "b.txt"}]
     assert len({id for id, _ in found}) == 2
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_a_reply_that_announces_calls_and_has_none_ends_the_turn(caller: Caller, is_stream: bool) -> None:
+    caller.served.llm.enqueue("Done.", finish_reason="tool_calls")
+    body = {"model": "scripted", "max_tokens": 500, "messages": [{"role": "user", "content": "Go on."}]}
+    answer = caller.post(json.dumps(body | {"stream": is_stream}), path="/messages")
+    assert '"stop_reason": "end_turn"' in answer.text
 
 
 @pytest.mark.parametrize("arguments", ["", None, " "])

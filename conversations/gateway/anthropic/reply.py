@@ -156,6 +156,8 @@ def _message(asked: CallerRequest, content: list[Json], reason: str | None, usag
 
 
 def _stop(reason: Any, *, calls: bool) -> str:
+    if reason in ("tool_calls", "function_call") and not calls:
+        return "end_turn"  # a caller would wait for the result of no call
     return "tool_use" if calls and reason in (None, "stop") else STOPS.get(str(reason), "end_turn")
 
 

@@ -56,6 +56,8 @@ class Call:
         self.id = self.id or id
         if name != self.name:
             self.name += name
+        if arguments.startswith("{") and len(arguments) >= self.size > 0 and arguments.startswith(self.arguments):
+            arguments = arguments[self.size :]  # some servers repeat all so far; no JSON object goes on with itself
         if arguments:
             self.pieces.append(arguments)
             self.size += len(arguments)
