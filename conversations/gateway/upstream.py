@@ -17,13 +17,13 @@ from conversations.llm import errors
 from conversations.llm.clients import client_for
 from conversations.llm.errors import BrokenReply, ModelError
 from conversations.llm.known_models import ANTHROPIC_URL, OPENAI_URL
-from conversations.llm.providers import builtin, chat_templates, fault_mapping, plain_schemas
+from conversations.llm.providers import builtin, chat_templates, corrections, fault_mapping
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import Options
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
-from conversations.llm.thinking import required_thoughts, thoughts
+from conversations.llm.thinking import thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
 
@@ -171,7 +171,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
                 and (fewer := await asyncio.to_thread(images.without_oldest, sent["messages"])) is not sent["messages"]
             ):
                 sent |= {"messages": fewer}
-            elif status in (400, 422) and (instead := _accepted_instead(target, sent, complaint, certain)):
+            elif instead := _accepted_instead(target, sent, complaint, certain, status=status):
                 sent = instead
             elif stricter := chat_templates.corrected(template, complaint, sent["messages"], status=status):
                 is_certain &= stricter == chat_templates.corrected(template, certain, sent["messages"], status=status)
@@ -189,28 +189,21 @@ def _known_form(target: Target, body: dict[str, Any]) -> dict[str, Any]:
     sent: dict[str, Any] = {name: body[name] for name in ("messages", "tools") if name in body}
     if not thoughts.wants_them_back(target.base_url, target.model):
         sent = thoughts.without(sent)
-    if required := required_thoughts.required_by(target.base_url, target.model):
-        sent = required_thoughts.completed(sent, required)
-    if plain_schemas.are_required(target.base_url, target.model):
-        sent = plain_schemas.with_plain_schemas(sent)
-    return sent
+    return corrections.corrected(sent, corrections.known(target.base_url, target.model))
 
 
-def _accepted_instead(target: Target, sent: dict[str, Any], complaint: str, certain: str) -> dict[str, Any] | None:
+def _accepted_instead(
+    target: Target, sent: dict[str, Any], complaint: str, certain: str, *, status: int
+) -> dict[str, Any] | None:
     """The messages and tools in the form that an error asks for, remembered if the server's `certain` words do.
 
     None if the error is about something else.
     """
-    if requirement := required_thoughts.requirement_in(complaint, sent):
-        required = frozenset({requirement})
-        if required_thoughts.requirement_in(certain, sent) == requirement:
-            required_thoughts.learn(target.base_url, target.model, required)
-        return required_thoughts.completed(sent, required)
-    if plain_schemas.are_asked_for(complaint, sent):
-        if plain_schemas.are_asked_for(certain, sent):
-            plain_schemas.learn(target.base_url, target.model)
-        return plain_schemas.with_plain_schemas(sent)
-    if thoughts.are_refused(complaint, sent):
+    if correction := corrections.named_in(complaint, sent, status=status):
+        if corrections.named_in(certain, sent, status=status) == correction:
+            corrections.learn(target.base_url, target.model, frozenset({correction}))
+        return corrections.corrected(sent, frozenset({correction}))
+    if status in (400, 422) and thoughts.are_refused(complaint, sent):
         if thoughts.are_refused(certain, sent):
             thoughts.learn_unwanted(target.base_url, target.model)
         return thoughts.without(sent)

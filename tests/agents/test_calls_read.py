@@ -9,7 +9,7 @@ import pytest
 
 from conversations.llm import errors
 from conversations.llm.port import Delta
-from conversations.llm.providers import plain_schemas, unsupported_options
+from conversations.llm.providers import corrections, unsupported_options
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.providers.provider import MAX_REPLY_CHARS, Provider
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.once
 @pytest.fixture(autouse=True)
 def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unsupported_options, "_learned", {})
+    monkeypatch.setattr(corrections, "_learned", {})
 
 
 def chunk(*calls: dict[str, Any], finish: str | None = None, **delta: Any) -> dict[str, Any]:
@@ -44,9 +45,8 @@ SCHEMA_REFUSED = "Invalid schema for function 'calculate': In context=('properti
 class TestWhatIsRead:
     @APIS
     async def test_a_server_that_refuses_a_schema_gets_plain_ones_from_then_on(
-        self, llm: LlmServer, api: type[Provider], monkeypatch: pytest.MonkeyPatch
+        self, llm: LlmServer, api: type[Provider]
     ) -> None:
-        monkeypatch.setattr(plain_schemas, "_learned", set())
         llm.enqueue(status=400, message=SCHEMA_REFUSED)
         for _ in range(2):
             await heard(model_of(api, llm))

@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from conversations.agents import turn_thoughts
 from conversations.llm.errors import BrokenReply
 from conversations.llm.port import Delta, ReportedTokens
-from conversations.llm.providers import dialects
+from conversations.llm.providers import corrections, dialects
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
@@ -36,7 +36,7 @@ CALLED = [
 def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialects, "_learned", {})
     monkeypatch.setattr(thoughts, "_unwanted", set())
-    monkeypatch.setattr(required_thoughts, "_learned", {})
+    monkeypatch.setattr(corrections, "_learned", {})
 
 
 def told(deltas: list[Delta]) -> tuple[str, str]:
@@ -217,15 +217,15 @@ class TestRequired:
     )
     def test_requirements_are_read_from_refusals(self, complaint: str, requirement: str | None) -> None:
         body = {"messages": [QUESTION, *CALLED]}
-        assert required_thoughts.requirement_in(complaint, body) == requirement
+        assert corrections.named_in(complaint, body, status=400) == requirement
         if requirement:
-            complete = required_thoughts.completed(body, frozenset({requirement}))  # type: ignore[arg-type]
-            assert required_thoughts.requirement_in(complaint, complete) is None, "it is asked once more, not for ever"
+            complete = corrections.corrected(body, frozenset({requirement}))
+            assert corrections.named_in(complaint, complete, status=400) is None, "it is asked once more, not for ever"
 
     def test_only_the_first_call_of_a_message_needs_a_signature(self) -> None:
         two = [{"id": "a", "function": {}} | SIGNATURE, {"id": "b", "function": {}}]
         body = {"messages": [{"role": "assistant", "content": "Yes."}, {"role": "assistant", "tool_calls": two}]}
-        assert required_thoughts.completed(body, frozenset({"signatures"})) == body
+        assert required_thoughts.with_signatures(body) == body
 
     def test_other_servers_are_sent_no_signatures(self) -> None:
         body = {"messages": [CALLED[0] | {"tool_calls": [CALLED[0]["tool_calls"][0] | SIGNATURE]}]}

@@ -18,7 +18,7 @@ from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
 from conversations.llm.port import ReportedTokens
-from conversations.llm.providers import plain_schemas
+from conversations.llm.providers import corrections
 from conversations.llm.providers.anthropic import spent_of
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
@@ -71,17 +71,16 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
 
 
 def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:
-    """The body without the parts that the provider refused: thoughts signed by another model or provider, old images,
-    or schemas of tools beyond what it accepts.
+    """The body without the parts that the provider refused: thoughts signed by another model or provider, or old
+    images; else in another form that it asks for.
     """
     if images.are_too_large(status, complaint) and isinstance(messages := body.get("messages"), list):
         fewer = images.without_oldest(messages)
         return body | {"messages": fewer} if fewer is not messages else None
     if status == 400 and are_refused(complaint, body) and (bare := _without_thoughts(body)) != body:
         return bare
-    if status == 400 and plain_schemas.are_asked_for(complaint, body):
-        return plain_schemas.with_plain_schemas(body)
-    return None
+    correction = corrections.named_in(complaint, body, status=status)
+    return corrections.corrected(body, frozenset({correction})) if correction else None
 
 
 def _with_own_thoughts(body: Json) -> Json:

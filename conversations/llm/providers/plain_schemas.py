@@ -21,31 +21,13 @@ KEPT = ("description", "minimum", "maximum", "minItems", "maxItems")
 MAX_PARTS = 5_000
 """The most parts of a schema; further ones, and those within themselves, become an object of any kind."""
 
-_REFUSED = re.compile(
-    r"invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations|\$schema|json.?schema"
-    r"|tools?['\"]?[\[.]\d+.{0,80}(?:schema|parameters)|parameters.{0,40}schema"
-    r"|schema.{0,40}(?:unsupported|not support)",
+REFUSED = re.compile(
+    r"^(?!.*response_format).*(?:invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations"
+    r"|\$schema|json.?schema|tools?['\"]?[\[.]\d+.{0,80}(?:schema|parameters)|parameters.{0,40}schema"
+    r"|schema.{0,40}(?:unsupported|not support))",
     re.IGNORECASE | re.DOTALL,
 )
-
-_learned: set[tuple[str, str]] = set()
-
-
-def are_required(base_url: str, model: str) -> bool:
-    """Whether a server's model takes plain schemas only, as far as this process knows."""
-    return (base_url, model) in _learned
-
-
-def learn(base_url: str, model: str) -> None:
-    """Remember, for this process, that a server refused a schema for its model."""
-    _learned.add((base_url, model))
-
-
-def are_asked_for(complaint: str, body: Mapping[str, Any]) -> bool:
-    """Whether an error is about the schema of a tool, and the request's tools are not plain yet."""
-    if "response_format" in complaint or not _REFUSED.search(complaint):
-        return False
-    return bool(body.get("tools")) and with_plain_schemas(body) != body
+"""Recognises errors about the schema of a tool."""
 
 
 def with_plain_schemas(body: Mapping[str, Any]) -> Json:

@@ -25,7 +25,7 @@ from conversations.llm.errors import (
     Unavailable,
 )
 from conversations.llm.port import Delta, OnWritten, Reply
-from conversations.llm.providers import plain_schemas, reply_lengths, unsupported_options
+from conversations.llm.providers import corrections, reply_lengths, unsupported_options
 from conversations.llm.providers.chat_templates import ChatTemplate
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
@@ -35,9 +35,8 @@ from conversations.llm.providers.stream_reader import StreamReader
 from conversations.llm.providers.text_repair import Storable
 from conversations.llm.request import Prompt, sendable
 from conversations.llm.retries import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
-from conversations.llm.thinking import required_thoughts, thoughts
+from conversations.llm.thinking import thoughts
 from conversations.llm.thinking.efforts import for_errands
-from conversations.llm.thinking.required_thoughts import Requirement
 from conversations.runtime import metrics
 from conversations.validation import host_of
 
@@ -60,8 +59,8 @@ class RequestForm:
 
     `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
     messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown). `effort` is what was
-    asked for, each with a dialect of its own. With `returns` thoughts go back; `required` are those that must. With
-    `has_plain_schemas` those of the tools are rewritten.
+    asked for, each with a dialect of its own. With `returns` thoughts go back. `corrections` are the names of those in
+    `corrections.py` that the server requires.
     `most_of_model` are the tokens of the longest reply that the server has named. `passes`: the form is for this
     request. `is_doubted`: the request's own words could have brought it about, so that nothing is learned from it.
     """
@@ -72,8 +71,7 @@ class RequestForm:
     most: int | None
     effort: str = ""
     returns: bool = True
-    required: frozenset[Requirement] = frozenset()
-    has_plain_schemas: bool = False
+    corrections: frozenset[str] = frozenset()
     passes: bool = False
     most_of_model: int | None = None
     is_doubted: bool = False
@@ -332,8 +330,7 @@ class Provider(ABC):
             most=reply_lengths.smallest(self._most, reply_lengths.learned(base_url, model)),
             effort=effort,
             returns=thoughts.wants_them_back(base_url, model),
-            required=required_thoughts.required_by(base_url, model),
-            has_plain_schemas=plain_schemas.are_required(base_url, model),
+            corrections=corrections.known(base_url, model),
         )
 
     def _sent(self, body: dict[str, Any], max_tokens: int | None, way: RequestForm) -> dict[str, Any]:
@@ -341,10 +338,7 @@ class Provider(ABC):
         limit = max_tokens and reply_lengths.smallest(max_tokens, way.most)
         if not way.returns:
             body = thoughts.without(body)
-        if way.required:
-            body = required_thoughts.completed(body, way.required)
-        if way.has_plain_schemas:
-            body = plain_schemas.with_plain_schemas(body)
+        body = corrections.corrected(body, way.corrections)
         return unsupported_options.without_refused(self.shaped(body, way.template), way.refused) | way.dialect.options(
             limit, way.most
         )
@@ -353,13 +347,11 @@ class Provider(ABC):
         self, way: RequestForm, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
     ) -> RequestForm | None:
         """The form to try after a refusal; None if the refusal suggests none."""
-        is_bad = status in (400, 422)
-        if is_bad and (requirement := required_thoughts.requirement_in(complaint, sent)):
-            return replace(way, required=way.required | {requirement})
-        if is_bad and plain_schemas.are_asked_for(complaint, sent):
-            return replace(way, has_plain_schemas=True)
+        if correction := corrections.named_in(complaint, sent, status=status):
+            return replace(way, corrections=way.corrections | {correction})
         if template := self._stricter(way.template, complaint, body, status=status):
             return replace(way, template=template)
+        is_bad = status in (400, 422)
         if is_bad and way.effort and not way.passes and thoughts.are_missing(complaint):
             return replace(way, dialect=self.first_dialect(), passes=True)
         if is_bad and way.returns and thoughts.are_refused(complaint, sent):
@@ -381,9 +373,7 @@ class Provider(ABC):
             learn_dialect(self._endpoint.base_url, _at(self._endpoint.model, way.effort), way.dialect)
         if not way.returns:
             thoughts.learn_unwanted(self._endpoint.base_url, self._endpoint.model)
-        required_thoughts.learn(self._endpoint.base_url, self._endpoint.model, way.required)
-        if way.has_plain_schemas:
-            plain_schemas.learn(self._endpoint.base_url, self._endpoint.model)
+        corrections.learn(self._endpoint.base_url, self._endpoint.model, way.corrections)
         unsupported_options.learn(self._endpoint.base_url, self._endpoint.model, way.refused)
         await self._learn(way.template)
 

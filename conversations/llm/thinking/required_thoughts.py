@@ -10,65 +10,57 @@ Sources: https://api-docs.deepseek.com/guides/thinking_mode and https://ai.googl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from conversations.llm.thinking.thoughts import EXTRA
 
-Requirement = Literal["reasoning", "signatures"]
+Json = dict[str, Any]
 
 PLACEHOLDER = "…"
 """The reasoning of a message whose own is not known."""
 UNSIGNED = "skip_thought_signature_validator"
 """Google's documented signature for calls that its model did not sign."""
 
-_LACK = r"missing|required|must (?!not)|passed back|expected"
-_REQUIREMENTS: dict[Requirement, re.Pattern[str]] = {
-    "signatures": re.compile(rf"(?:{_LACK}).{{0,80}}thought_?signature|thought_?signature.{{0,80}}(?:{_LACK})", re.I),
-    "reasoning": re.compile(rf"(?:{_LACK}).{{0,40}}reasoning_content|reasoning_content.{{0,80}}(?:{_LACK})", re.I),
-}
-
-_learned: dict[tuple[str, str], frozenset[Requirement]] = {}
-
-
-def required_by(base_url: str, model: str) -> frozenset[Requirement]:
-    """The requirements of a server's model, as far as this process knows."""
-    return _learned.get((base_url, model), frozenset())
+_LACK = r"missing|required|must (?!not)|passed back"
+SIGNATURE_MISSING = re.compile(
+    rf"(?:{_LACK}).{{0,80}}thought_?signature|thought_?signature.{{0,80}}(?:{_LACK})", re.IGNORECASE
+)
+REASONING_MISSING = re.compile(
+    rf"(?:{_LACK}).{{0,40}}reasoning_content|reasoning_content.{{0,80}}(?:{_LACK})", re.IGNORECASE
+)
 
 
-def learn(base_url: str, model: str, required: frozenset[Requirement]) -> None:
-    """Remember, for this process, the requirements of a server's model."""
-    if required:
-        _learned[base_url, model] = required_by(base_url, model) | required
+def with_reasoning(body: Mapping[str, Any]) -> Json:
+    """The request with `reasoning_content` in every message with calls."""
+    return _with_calls(body, _reasoned)
 
 
-def requirement_in(complaint: str, body: Mapping[str, Any]) -> Requirement | None:
-    """The requirement that an error names and the request does not meet; None if there is none."""
-    return next((name for name, words in _REQUIREMENTS.items() if words.search(complaint) and _lacks(body, name)), None)
+def with_signatures(body: Mapping[str, Any]) -> Json:
+    """The request with a signature on the first call of every message."""
+    return _with_calls(body, _signed)
 
 
-def completed(body: Mapping[str, Any], required: frozenset[Requirement]) -> dict[str, Any]:
-    """The request with placeholders for the required thoughts that its messages lack."""
-    return {**body, "messages": [_completed(message, required) for message in body["messages"]]}
+def _with_calls(body: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
+    """The request with changed messages where these have calls."""
+    messages = [
+        change(message) if message.get("role") == "assistant" and message.get("tool_calls") else message
+        for message in body["messages"]
+    ]
+    return {**body, "messages": messages}
 
 
-def _lacks(body: Mapping[str, Any], name: Requirement) -> bool:
-    return any(_completed(message, frozenset({name})) is not message for message in body["messages"])
-
-
-def _completed(message: dict[str, Any], required: frozenset[Requirement]) -> dict[str, Any]:
-    calls = message.get("tool_calls")
-    if message.get("role") != "assistant" or not calls:
+def _reasoned(message: Json) -> Json:
+    if message.get("reasoning_content"):
         return message
-    if "reasoning" in required and not message.get("reasoning_content"):
-        message = message | {"reasoning_content": message.get("reasoning") or PLACEHOLDER}
-    if "signatures" in required and not _is_signed(calls[0]):
-        extra = calls[0].get(EXTRA) or {}
-        signed = extra | {"google": (extra.get("google") or {}) | {"thought_signature": UNSIGNED}}
-        message = message | {"tool_calls": [calls[0] | {EXTRA: signed}, *calls[1:]]}
-    return message
+    return message | {"reasoning_content": message.get("reasoning") or PLACEHOLDER}
 
 
-def _is_signed(call: Mapping[str, Any]) -> bool:
-    google = (call.get(EXTRA) or {}).get("google")
-    return isinstance(google, dict) and bool(google.get("thought_signature"))
+def _signed(message: Json) -> Json:
+    first, *others = message["tool_calls"]
+    extra = first.get(EXTRA) or {}
+    google = extra.get("google") or {}
+    if google.get("thought_signature"):
+        return message
+    signed = first | {EXTRA: extra | {"google": google | {"thought_signature": UNSIGNED}}}
+    return message | {"tool_calls": [signed, *others]}

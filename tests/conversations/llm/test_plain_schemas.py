@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from conversations.llm.providers import plain_schemas
+from conversations.llm.providers import corrections, plain_schemas
 from conversations.llm.providers.plain_schemas import MAX_PARTS, plain
 
 REFUSALS = [
@@ -38,9 +38,9 @@ def tool(schema: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("complaint", REFUSALS)
 def test_a_refused_schema_is_recognised_once(complaint: str) -> None:
     body = {"messages": [], "tools": [tool(RICH)]}
-    assert plain_schemas.are_asked_for(complaint, body)
-    assert not plain_schemas.are_asked_for(complaint, plain_schemas.with_plain_schemas(body))
-    assert not plain_schemas.are_asked_for(complaint, {"messages": []})
+    assert corrections.named_in(complaint, body, status=400) == "plain schemas"
+    assert corrections.named_in(complaint, plain_schemas.with_plain_schemas(body), status=400) is None
+    assert corrections.named_in(complaint, {"messages": []}, status=400) is None
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_refused_schema_is_recognised_once(complaint: str) -> None:
     ],
 )
 def test_other_refusals_leave_schemas_alone(complaint: str) -> None:
-    assert not plain_schemas.are_asked_for(complaint, {"messages": [], "tools": [tool(RICH)]})
+    assert corrections.named_in(complaint, {"messages": [], "tools": [tool(RICH)]}, status=400) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""Corrects requests that a server refuses for their form, and remembers the corrections for its model.
+
+Servers with the same API differ in what they require. A request goes out unchanged first; an error that names one of
+these forms is answered by the request in that form, and later requests to the model begin with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conversations.llm.providers import plain_schemas, strict_messages
+from conversations.llm.thinking import required_thoughts
+
+STATUSES = (400, 404, 422, 500)
+"""HTTP statuses of these refusals; 404 and 500 are those of servers whose chat template fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A form of requests that some servers require.
+
+    `words` recognises their errors. `apply` gives a request in that form; a request that has it already stays equal.
+    """
+
+    name: str
+    words: re.Pattern[str]
+    apply: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+CORRECTIONS = (
+    Correction("signatures", required_thoughts.SIGNATURE_MISSING, required_thoughts.with_signatures),
+    Correction("reasoning", required_thoughts.REASONING_MISSING, required_thoughts.with_reasoning),
+    Correction("short ids", strict_messages.ID_REFUSED, strict_messages.with_short_ids),
+    Correction("plain schemas", plain_schemas.REFUSED, plain_schemas.with_plain_schemas),
+    Correction("contents", strict_messages.EMPTY_REFUSED, strict_messages.with_contents),
+)
+
+_learned: dict[tuple[str, str], frozenset[str]] = {}
+
+
+def known(base_url: str, model: str) -> frozenset[str]:
+    """The names of the corrections for a server's model that this process has learned."""
+    return _learned.get((base_url, model), frozenset())
+
+
+def learn(base_url: str, model: str, names: frozenset[str]) -> None:
+    """Remember corrections for a server's model, for this process."""
+    if names:
+        _learned[base_url, model] = known(base_url, model) | names
+
+
+def named_in(complaint: str, body: Mapping[str, Any], *, status: int) -> str | None:
+    """The name of the correction that an error asks for; None if there is none that would change the request."""
+    if status not in STATUSES:
+        return None
+    fitting = (one for one in CORRECTIONS if one.words.search(complaint) and one.apply(body) != body)
+    return next((one.name for one in fitting), None)
+
+
+def corrected(body: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """The request with the corrections of these names."""
+    sent = dict(body)
+    for one in CORRECTIONS:
+        if one.name in names:
+            sent = one.apply(sent)
+    return sent

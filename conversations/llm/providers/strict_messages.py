@@ -1,0 +1,77 @@
+"""Puts messages into forms that strict servers require: short ids of tool calls, and no empty content.
+
+Mistral wants ids of nine letters and digits, OpenAI at most 40 characters, Anthropic no other characters than letters,
+digits, "_" and "-". Histories hold the ids of every model that took part. Bedrock refuses empty texts.
+
+Sources: https://github.com/anomalyco/opencode/issues/1680 and https://github.com/vercel/ai/pull/13744
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+Json = dict[str, Any]
+
+ID_REFUSED = re.compile(
+    r"tool[ _]?(?:call|use)[s_ \[\]\d.]{0,8}id\b.{0,160}(?:length|too long|pattern|a-z)", re.IGNORECASE | re.DOTALL
+)
+EMPTY_REFUSED = re.compile(
+    r"non-?empty|non-whitespace|(?:not|n't) be empty|content field.{0,80}empty|empty (?:text |message )?content",
+    re.IGNORECASE | re.DOTALL,
+)
+NOTHING = "…"
+"""The text of a message that has none."""
+NO_OUTPUT = "[no output]"
+"""The result of a tool that printed nothing."""
+
+_SHORT = re.compile(r"[a-zA-Z0-9]{9}")
+_IDS = ("tool_call_id", "tool_use_id")
+_CALLS = ("tool_use", "function")
+
+
+def with_short_ids(body: Mapping[str, Any]) -> Json:
+    """The request with ids of nine letters and digits; a call and its result keep the same one."""
+    return {**body, "messages": [_with_short_ids(message) for message in body["messages"]]}
+
+
+def with_contents(body: Mapping[str, Any]) -> Json:
+    """The request without empty texts: left out beside others, null beside calls, and NOTHING elsewhere."""
+    return {**body, "messages": [_with_content(message) for message in body["messages"]]}
+
+
+def _with_short_ids(part: Any) -> Any:
+    """A message, or a part of one, with short ids of calls and results."""
+    if not isinstance(part, dict):
+        return part
+    changed: Json = {name: _short(part[name]) for name in _IDS if name in part}
+    if part.get("type") in _CALLS and "id" in part:
+        changed["id"] = _short(part["id"])
+    for name in ("tool_calls", "content"):
+        if isinstance(part.get(name), list):
+            changed[name] = [_with_short_ids(one) for one in part[name]]
+    return part | changed
+
+
+def _short(id: Any) -> Any:
+    if not isinstance(id, str) or _SHORT.fullmatch(id):
+        return id
+    return sha256(id.encode(errors="replace")).hexdigest()[:9]
+
+
+def _with_content(message: Json) -> Json:
+    content = message.get("content")
+    if isinstance(content, list):
+        kept = [part for part in content if not _is_empty(part)]
+        return message | {"content": kept or [{"type": "text", "text": NOTHING}]}
+    if not isinstance(content, str) or content.strip():
+        return message
+    if message.get("tool_calls"):
+        return message | {"content": None}
+    return message | {"content": NO_OUTPUT if message.get("role") == "tool" else NOTHING}
+
+
+def _is_empty(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and not str(part.get("text") or "").strip()

@@ -1,0 +1,89 @@
+"""Forms of messages that strict servers require: short ids of calls, and no empty content."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from conversations.llm.providers import corrections
+from conversations.llm.providers.strict_messages import NO_OUTPUT, NOTHING, with_contents, with_short_ids
+
+LONG = "call_" + "x" * 60
+
+
+def called(id: str, content: str | None = "") -> list[dict[str, Any]]:
+    call = {"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    return [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": content, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": ""},
+    ]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "Tool call id was call_0fypS1hVX but must be a-z, A-Z, 0-9, with a length of 9.",
+        "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
+        "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    ],
+)
+def test_refused_ids_become_short_ones(complaint: str) -> None:
+    body = {"messages": called(LONG)}
+    assert corrections.named_in(complaint, body, status=400) == "short ids"
+    sent = with_short_ids(body)
+    call, result = sent["messages"][1]["tool_calls"][0]["id"], sent["messages"][2]["tool_call_id"]
+    assert call == result and re.fullmatch("[a-zA-Z0-9]{9}", call)
+    assert with_short_ids(sent) == sent
+    assert corrections.named_in(complaint, sent, status=400) is None
+
+
+def test_blocks_of_messages_get_short_ids_too() -> None:
+    use = {"type": "tool_use", "id": "functions.ls:0", "name": "ls", "input": {"id": "functions.ls:0"}}
+    result = {"type": "tool_result", "tool_use_id": "functions.ls:0", "content": [{"type": "text", "text": "a"}]}
+    body = {"messages": [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]}
+    (sent_use,), (sent_result,) = (message["content"] for message in with_short_ids(body)["messages"])
+    assert sent_use["id"] == sent_result["tool_use_id"] != use["id"]
+    assert sent_use["input"] == use["input"] and sent_result["content"] == result["content"]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "ValidationException: messages: text content blocks must be non-empty",
+        "messages.2: all messages must have non-empty content except for the optional final assistant message",
+        "The content field in the Message object at messages.1 is empty. Add a ContentBlock object to it.",
+    ],
+)
+def test_empty_contents_are_filled(complaint: str) -> None:
+    empty: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": ""}, {"type": "text", "text": "Hi."}]},
+        {"role": "assistant", "content": " "},
+        {"role": "user", "content": [{"type": "text", "text": ""}]},
+    ]
+    body = {"messages": [*called("c1"), *empty]}
+    assert corrections.named_in(complaint, body, status=400) == "contents"
+    sent = with_contents(body)
+    assert [message["content"] for message in sent["messages"]] == [
+        "List.", None, NO_OUTPUT, [{"type": "text", "text": "Hi."}], NOTHING, [{"type": "text", "text": NOTHING}],
+    ]  # fmt: skip
+    assert with_contents(sent) == sent
+    assert corrections.named_in(complaint, sent, status=400) is None
+
+
+@pytest.mark.parametrize(
+    "complaint", ["tools: must not be empty", "Invalid 'messages[1].content': string too long.", "model is required"]
+)
+def test_other_refusals_change_nothing(complaint: str) -> None:
+    assert corrections.named_in(complaint, {"messages": [{"role": "user", "content": "Hi."}]}, status=400) is None
+
+
+def test_every_correction_holds_when_it_is_applied_again() -> None:
+    schema = {"$schema": "x", "type": "object", "properties": {"a": {"type": ["string", "null"]}}}
+    tools = [{"type": "function", "function": {"name": "ls", "parameters": schema}}]
+    names = frozenset(one.name for one in corrections.CORRECTIONS)
+    once = corrections.corrected({"messages": called(LONG), "tools": tools}, names)
+    assert corrections.corrected(once, names) == once
+    assert corrections.corrected(once, frozenset()) == once
