@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from compression.core.tokens import count_tokens
+from conversations.llm.thinking.required_thoughts import PLACEHOLDER
 from tests.faults.serving import Served, serving
 from tests.gateway.caller import MARK, Caller, Messages
 from tests.gateway.conftest import SETTINGS
 
 CLAUDE = os.environ.get("CLAUDE") or shutil.which("claude") or ""
 OPENCODE = os.environ.get("OPENCODE") or shutil.which("opencode") or ""
+needs_claude = pytest.mark.skipif(
+    not CLAUDE, reason="Claude Code is not here: npm install -g @anthropic-ai/claude-code"
+)
 WINDOW, STEPS = 64_000, 16
 COUNTED = "echo code-{number}; seq 1000 3400"
 
@@ -59,18 +63,40 @@ def require_bounded(caller: Caller) -> None:
             assert message["role"] != "tool" or message["tool_call_id"] in called
 
 
-@pytest.mark.skipif(not CLAUDE, reason="Claude Code is not here: npm install -g @anthropic-ai/claude-code")
+def claude(caller: Caller, folder: Path, prompt: str) -> str:
+    """The last words of Claude Code after a prompt."""
+    return ran(
+        [CLAUDE, "-p", prompt, "--dangerously-skip-permissions"], folder,
+        ANTHROPIC_BASE_URL=caller.served.site.url, ANTHROPIC_AUTH_TOKEN=caller.served.key, ANTHROPIC_MODEL="scripted",
+        ANTHROPIC_SMALL_FAST_MODEL="scripted", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", IS_SANDBOX="1",
+    ).strip()  # fmt: skip
+
+
+@needs_claude
+def test_claude_code_works_with_models_that_want_their_thoughts_and_write_calls_as_text(
+    caller: Caller, tmp_path: Path
+) -> None:
+    llm = caller.served.llm
+    written = "<parameter=command>\necho one > one.txt\n</parameter>\n<parameter=description>Writes</parameter>"
+    llm.enqueue(f"I write.\n\n<function=Bash>\n{written}\n</function>\n</tool_call>")
+    llm.enqueue(status=400, message="The reasoning_content in the thinking mode must be passed back to the API.")
+    arguments = json.dumps({"command": "echo two > two.txt", "description": "Writes"})
+    llm.enqueue("", thoughts="One more.", signature="c2lnbmVk", calls=[("Bash", arguments)])
+    llm.enqueue("It is done.")
+    assert claude(caller, tmp_path, "Write two files.") == "It is done."
+    assert [(tmp_path / name).read_text() for name in ("one.txt", "two.txt")] == ["one\n", "two\n"]
+    first, second = (one for one in llm.chats[-1].messages if one.get("tool_calls"))
+    assert (first["reasoning_content"], second["reasoning_content"]) == (PLACEHOLDER, "One more.")
+    assert second["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "c2lnbmVk"}}
+
+
+@needs_claude
 def test_claude_code_never_overflows_the_window(caller: Caller, tmp_path: Path) -> None:
     for number in range(STEPS):
         arguments = {"command": COUNTED.format(number=number), "description": "Counts"}
         caller.served.llm.enqueue("", calls=[("Bash", json.dumps(arguments))])
     caller.served.llm.enqueue("It is done.")
-    said = ran(
-        [CLAUDE, "-p", "Count.", "--dangerously-skip-permissions"], tmp_path,
-        ANTHROPIC_BASE_URL=caller.served.site.url, ANTHROPIC_AUTH_TOKEN=caller.served.key, ANTHROPIC_MODEL="scripted",
-        ANTHROPIC_SMALL_FAST_MODEL="scripted", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", IS_SANDBOX="1",
-    )  # fmt: skip
-    assert said.strip() == "It is done."
+    assert claude(caller, tmp_path, "Count.") == "It is done."
     require_bounded(caller)
 
 
