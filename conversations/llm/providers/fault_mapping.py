@@ -37,27 +37,35 @@ MISCALLED = "tool_use_failed"
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context (length|size|window|limit)|prompt is too long"
-    r"|too many input token",
+    r"|too many input token|context_?window_?exceeded|exceeds? max(?:imum)? (?:message|input|prompt) (?:tokens|length)"
+    # A limit of the reply that nobody sent: the room that the server has left.
+    r"|max_(?:completion_)?tokens['\"`]?[^.]{0,30}(?:at least 1|greater than 0|positive|negative)[^.]{0,30}-\d"
+    r"|max_(?:completion_)?tokens['\"`]? ?\(-\d|(?:输入|上下文|提示词|prompt).{0,20}(?:过长|超过|超出|超限)",
     re.IGNORECASE,
 )
 _INPUT = re.compile(
-    r"\b(?:prompt|inputs?|context|conversation|history|messages?|sequence|tokens? count|(?:input|total) tokens?)\b",
+    r"\b(?:prompt|inputs?|context|conversation|history|messages?|requests?|sequence|tokens? count"
+    r"|(?:input|total) tokens?)\b",
     re.IGNORECASE,
 )
 _EXCEEDS = re.compile(
     r"exceed|too (?:long|large|big|many)|(?:longer|larger|greater|more) than|over the (?:limit|maximum)|overflow"
+    r"|(?:less|fewer) than [\d,]+ tokens"
     r"|\bmax\w*\b|\blimit\b|range of input length|out of range|reduce the (?:length|number)",
     re.IGNORECASE,
 )
 _SIZE = re.compile(r"token|length|context|prompt|too long", re.IGNORECASE)
 _OTHER_LIMITS = re.compile(
     r"per (?:minute|day|hour|second)|rate.?limit|quota|\b[rt]p[md]\b|max_(?:completion_|output_)?tokens|output tokens"
-    r"|completion tokens|images?\b|concurren|\btemperature\b|top_p|tools?\b.{0,20}(?:maximum|at most)",
+    r"|completion tokens|maximum length \d{1,4}\b|images?\b|concurren|\btemperature\b|top_p"
+    r"|tools?\b.{0,20}(?:maximum|at most)",
     re.IGNORECASE,
 )
 """Limits of other things than the prompt's length."""
 MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
+_KEY = re.compile(r"""['"\\]+message['"\\]+\s*:""")
+"""The name of the field with the words, which is no word of them."""
 OVERFLOW_STATUSES = (400, 413, 422)
 """The statuses with which servers refuse a prompt that is too long, in words of their own."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing_error|credit balance is too low")
@@ -206,6 +214,7 @@ def is_too_long(body: object, status: int = 400) -> bool:
     text = str(body)[:MAX_READ_CHARS]
     if _TOO_LONG.search(text):
         return True
+    text = _KEY.sub("", text)
     if status not in OVERFLOW_STATUSES or _OTHER_LIMITS.search(text):
         return False
     return bool(_INPUT.search(text) and _SIZE.search(text) and _EXCEEDS.search(text))

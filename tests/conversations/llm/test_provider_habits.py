@@ -26,6 +26,13 @@ OVERFLOWS = [
     "The prompt (12000 tokens) is larger than the maximum sequence length",
     "Please reduce the length of the messages or completion.",
     "input length and `max_tokens` exceed context limit: 199900 + 100000 > 200000",
+    "max_tokens must be at least 1, got -808",
+    "max_tokens (-812) must be positive",
+    "Input validation error: `inputs` must have less than 8192 tokens. Given: 12000",
+    "Total tokens of image and text exceed max message tokens",
+    "litellm.ContextWindowExceededError: it does not fit",
+    "This request would exceed the model's 8192 token capacity",
+    "输入长度超过模型最大上下文长度",
 ]
 OTHERS = [
     "Rate limit reached: 30000 tokens per minute",
@@ -33,6 +40,9 @@ OTHERS = [
     "Too many images in the prompt: at most 20",
     "temperature: must be at most 2",
     "Invalid value for 'model'",
+    "metadata value too long: maximum 512 characters",
+    "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
+    "max_tokens must be at least 1",
     "You exceeded your current quota, please check your plan",
 ]
 
