@@ -16,6 +16,7 @@ from uuid import uuid4
 from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
 from conversations.llm.providers.tool_call_chunks import Call, Calls, extra_in, text_of
+from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import Schemas, WrittenCalls
 from conversations.llm.thinking.reasoning_fields import ReasoningFields
 from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
@@ -56,7 +57,8 @@ class PartialCompletion:
         self._calls = Calls(most=MAX_CALLS)
         self._fields = ReasoningFields()
         self._tags = ThinkingTags()
-        self._written = WrittenCalls(tools or {})
+        self._tools = tools or {}
+        self._written = WrittenCalls(self._tools)
         self._tagged: list[str] = []
         self._late: list[str] = []
         self._begun: list[ToolCall] = []
@@ -104,7 +106,8 @@ class PartialCompletion:
         self._has_late_calls = any(_calls_in(said))
         pieces = [*self._taken(chunk | {"usage": completion.get("usage")}), *self._rest()]
         for _, id, name, arguments, extra in _calls_in(said):
-            call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", name, extra)
+            named = offered_name(name, self._tools)
+            call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", named, extra)
             self._begun.append(call)
             pieces.append(PartDelta("call", arguments.strip() or "{}", call))
         return [PartDelta("thought", thought), *pieces] if thought else pieces
@@ -172,7 +175,7 @@ class PartialCompletion:
     def _begin(self, call: Call) -> ToolCall:
         taken = {begun.id for begun in self._begun}
         id = call.id if call.id and call.id not in taken else f"call_{uuid4().hex}"
-        begun = ToolCall(len(self._begun), id, call.name, call.extra)
+        begun = ToolCall(len(self._begun), id, offered_name(call.name, self._tools), call.extra)
         self._begun.append(begun)
         return begun
 

@@ -14,6 +14,7 @@ from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.providers.provider import MAX_REPLY_CHARS, Provider
 from conversations.llm.providers.tool_call_chunks import MAX_CALLS
+from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.request import Prompt
 from conversations.llm.tools import ToolRequest
 from tests.agents.asking import APIS, LAST, QUESTION, SUM, calls_of, heard, model_of
@@ -68,6 +69,16 @@ class TestWhatIsRead:
         llm.enqueue("", calls=[SUM])
         deltas = await heard(model_of(api, llm))
         assert calls_of(deltas) == [SUM] and not any(delta.text for delta in deltas)
+
+    @APIS
+    @pytest.mark.parametrize("name", ["Calculate", "functions.calculate", "calculate<|channel|>commentary"])
+    async def test_a_name_means_the_offered_tool(self, llm: LlmServer, api: type[Provider], name: str) -> None:
+        llm.enqueue("", calls=[(name, SUM[1])])
+        assert calls_of(await heard(model_of(api, llm))) == [SUM]
+
+    def test_a_name_that_could_mean_several_tools_stays(self) -> None:
+        assert offered_name("READ", ["read", "Read"]) == "READ"
+        assert offered_name("write", ["read"]) == "write"
 
     async def test_a_call_that_a_model_writes_as_text_is_one(self, llm: LlmServer) -> None:
         llm.enqueue('Let me see.\n<tool_call>{"name": "calculate", "arguments": {"expression": "17 * 3"}}</tool_call>')

@@ -193,6 +193,16 @@ def test_a_call_that_a_model_writes_as_text_is_a_call(caller: Caller, path: str,
     assert json.loads(arguments) == {"path": "a.txt"}
 
 
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("name", ["Read", "functions.read", "read<|channel|>commentary", " read "])
+def test_a_call_has_the_name_that_the_caller_offered(caller: Caller, name: str, is_stream: bool) -> None:
+    caller.served.llm.enqueue("", calls=[(name, A)])
+    body = {"max_tokens": 500, "messages": [{"role": "user", "content": "Read."}], "model": "scripted"}
+    body |= {"tools": [{"name": "read", "input_schema": TOOL}], "stream": is_stream}
+    answer = caller.post(json.dumps(body), path="/messages")
+    assert answer.text.count('"name": "read"') == 1
+
+
 def test_a_server_that_refuses_a_schema_gets_plain_ones_from_then_on(caller: Caller) -> None:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {}}
     body = {"max_tokens": 500, "messages": [{"role": "user", "content": "Hi."}], "model": "scripted"}

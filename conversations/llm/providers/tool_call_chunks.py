@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from conversations.llm.providers.text_repair import Storable
+from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.thinking.thoughts import EXTRA
 from conversations.llm.tools import ToolRequest
 
@@ -108,7 +109,8 @@ class Calls:
         `names` are the tools' own names by the names that the model was given.
         """
         named = ((call, _storable(call.name)) for call in self._calls)
-        kept = [(call, names.get(name, name)[:MAX_NAME_CHARS]) for call, name in named if name.strip()]
+        meant = ((call, offered_name(name, names)) for call, name in named if name.strip())
+        kept = [(call, names.get(name, name)[:MAX_NAME_CHARS]) for call, name in meant]
         ids = _ids([_storable(call.id)[:MAX_NAME_CHARS] for call, _ in kept])
         return tuple(
             ToolRequest(id, name, _storable(call.arguments).strip() or "{}", call.extra)
