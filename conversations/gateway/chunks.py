@@ -85,7 +85,7 @@ class PartialCompletion:
         written: list[str] = []
         async with aclosing(chunks):
             async for text in chunks:
-                for piece in self._taken(_chunk(text)):
+                for piece in self._taken(chunk_in(text)):
                     written.append(piece.text)
                     yield piece
         for piece in self._rest():
@@ -218,7 +218,7 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _chunk(event: str) -> Json:
+def chunk_in(event: str) -> Json:
     """The chunk in an event; empty for others."""
     data = "".join(line[5:].lstrip() for line in event.split("\n") if line.startswith("data:"))
     try:

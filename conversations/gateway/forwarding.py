@@ -18,6 +18,7 @@ from conversations.gateway.anthropic.compacted import with_summary
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.character_repair import whole_answer, with_whole_characters
+from conversations.gateway.chat_calls import meant_answer, with_meant_calls
 from conversations.gateway.checkpoints import State
 from conversations.gateway.options import LIMITS
 from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, CallerRequest, Events, Json, Protocol, streamed
@@ -58,10 +59,15 @@ async def forwarded(
         call.answered()
         record_later(call)
         as_stream = asked.is_stream and protocol is not CHAT
-        return await _whole(whole_answer(content), of, call, telling, is_stream=as_stream)
+        content = whole_answer(content)
+        if protocol is CHAT and of.tools and asked.choices == 1:
+            content = meant_answer(content, of.tools)
+        return await _whole(content, of, call, telling, is_stream=as_stream)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
     take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
     events = with_whole_characters(provider_stream.events(provider, tally, take))
+    if protocol is CHAT and of.tools and asked.choices == 1:
+        events = with_meant_calls(events, of.tools)
     if telling.events:
         events = telling.events(events, of)
     return _streamed(events, tally, call, kept, protocol)

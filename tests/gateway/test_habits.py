@@ -193,6 +193,38 @@ def test_a_call_that_a_model_writes_as_text_is_a_call(caller: Caller, path: str,
     assert json.loads(arguments) == {"path": "a.txt"}
 
 
+def chat_calls(caller: Caller, *, is_stream: bool, **answer: Any) -> tuple[str, list[tuple[str, str]], str]:
+    """(text, calls, finish reason) of an answer to OpenAI's own client, which is offered the tool `read`."""
+    caller.served.llm.enqueue(**answer)
+    tools: Any = [{"type": "function", "function": {"name": "read", "parameters": TOOL}}]
+    ask = caller.client.chat.completions
+    if not is_stream:
+        (choice,) = ask.create(model="scripted", messages=caller.history(1), tools=tools).choices
+        calls = [(call.function.name, call.function.arguments) for call in choice.message.tool_calls or ()]
+        return choice.message.content or "", calls, choice.finish_reason
+    text, reason, parts = "", "", dict[int, tuple[str, str]]()
+    for chunk in ask.create(model="scripted", messages=caller.history(1), tools=tools, stream=True):
+        delta, reason = chunk.choices[0].delta, chunk.choices[0].finish_reason or reason
+        text += delta.content or ""
+        for call in delta.tool_calls or ():
+            name, arguments = parts.get(call.index, ("", ""))
+            parts[call.index] = name + (call.function.name or ""), arguments + (call.function.arguments or "")
+    return text, list(parts.values()), reason
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_chat_completions_have_the_calls_that_a_model_means(caller: Caller, is_stream: bool) -> None:
+    written = "<function=read>\n<parameter=path>\na.txt\n</parameter>\n</function>\n</tool_call>"
+    found = chat_calls(caller, is_stream=is_stream, text=f"I look.\n\n{written}", piece=5)
+    assert found == ("I look.\n\n", [("read", A)], "tool_calls")
+    found = chat_calls(caller, is_stream=is_stream, text="I look.", calls=[("functions.Read", A)])
+    assert found == ("I look.", [("read", A)], "tool_calls")
+    for text in ("Use <tool_call> for it.", "a < b, and `<function=read>` is a tag", written + "\nThat was it."):
+        assert chat_calls(caller, is_stream=is_stream, text=text, piece=3) == (text, [], "stop")
+    found = chat_calls(caller, is_stream=is_stream, text=written, finish_reason="length")
+    assert found == (written, [], "length")
+
+
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("name", ["Read", "functions.read", "read<|channel|>commentary", " read "])
 def test_a_call_has_the_name_that_the_caller_offered(caller: Caller, name: str, is_stream: bool) -> None:

@@ -111,9 +111,14 @@ def test_opencode_never_overflows_the_window(caller: Caller, tmp_path: Path, pac
     (tmp_path / "opencode.json").write_text(json.dumps(config))
     for number in range(STEPS):
         arguments = {"command": COUNTED.format(number=number), "description": "Counts"}
-        caller.served.llm.enqueue("", calls=[("bash", json.dumps(arguments))])
+        if number:
+            caller.served.llm.enqueue("", calls=[("bash", json.dumps(arguments))])
+        else:  # as models write it whose server does not know their form
+            caller.served.llm.enqueue(f"<tool_call>{json.dumps({'name': 'bash', 'arguments': arguments})}</tool_call>")
     caller.served.llm.enqueue("It is done.", times=3)
     command = [OPENCODE, "run", "--model", "site/scripted", "--title", "Count", "Count."]
     said = ran(command, tmp_path, OPENCODE_CONFIG=str(tmp_path / "opencode.json"))
     assert "It is done." in said
+    results = [one for request in caller.served.llm.chats for one in request.messages if one["role"] == "tool"]
+    assert any("code-0\n1000" in str(one["content"]) for one in results)
     require_bounded(caller)
