@@ -16,6 +16,7 @@ from conversations.models import Conversation, Message, ToolCall
 from conversations.page.ledger_view import EntryView, entries_below
 from conversations.page.markup import streaming
 from conversations.runtime import end_reasons
+from conversations.runtime.error_words import in_language
 from conversations.turns import running_replies
 
 
@@ -65,10 +66,10 @@ class MessageView:
 
     @property
     def failure(self) -> end_reasons.Failure | None:
-        """The failure of a reply that failed or was interrupted."""
+        """The failure of a reply that failed or was interrupted, in the page's language."""
         is_interrupted = self.message.status == Message.Status.INTERRUPTED
         error = self.message.error or (end_reasons.NO_REASON if is_interrupted else "")
-        return end_reasons.failure(error) if error else None
+        return end_reasons.Failure(*map(in_language, end_reasons.failure(error))) if error else None
 
     @property
     def can_continue(self) -> bool:

@@ -21,6 +21,7 @@ from conversations.models import Message
 from conversations.page.markup import markdown
 from conversations.runtime import end_reasons
 from conversations.runtime.amounts import amount, localized
+from conversations.runtime.error_words import in_language
 from conversations.validation import visible
 
 register = template.Library()
@@ -186,8 +187,8 @@ def outcome(compaction: Compaction) -> str:
 
 @register.filter
 def fact(error: str) -> str:
-    """The fact of a failure alone, for places without a button to retry."""
-    return end_reasons.failure(error).fact
+    """The fact of a failure alone, in the page's language, for places without a button to retry."""
+    return in_language(end_reasons.failure(error).fact)
 
 
 @register.filter
@@ -278,4 +279,4 @@ def _step_sentence(step: Mapping[str, Any]) -> str:
     why = _NEXT_SENTENCE.split(_STAGE.sub("", failed).removeprefix(f"{name}: "))[0].rstrip(".")
     is_poor = failed.startswith("validate: ")
     words = _("%(name)s wrote no good summary (%(why)s)") if is_poor else _("%(name)s did not answer (%(why)s)")
-    return words % {"name": name, "why": _ASIDE.sub(r", \1", why)}
+    return words % {"name": name, "why": _ASIDE.sub(r", \1", in_language(why))}
