@@ -47,6 +47,7 @@ CLAUSES = (
     gettext_noop("%(name)s used all its tokens before it wrote anything, as reasoning models can"),
     gettext_noop("%(name)s has no API key"),
     gettext_noop("The reply was interrupted"),
+    gettext_noop("The server stopped before the reply was whole"),
     # Of summaries: `core.facts.summary_quality`, `core.text.summary_text`, `core.stages.validate` and `summarise`.
     gettext_noop("the summary repeats itself over and over"),
     gettext_noop("the summary says nothing"),
@@ -57,6 +58,18 @@ CLAUSES = (
     gettext_noop("the summary is in another language than the conversation (%(language)s)"),
     gettext_noop("%(tokens)s tokens would replace %(replaced)s: nothing is saved"),
     gettext_noop("the summary is %(over)s tokens over its limit of %(limit)s"),
+    # Of compactions that changed nothing: `core.stages.identify`, `core.stages.prepare` and `compaction`.
+    gettext_noop("There is nothing to compact: the latest and the pinned messages are always kept"),
+    gettext_noop("Only %(number)s could be compacted; at least %(least)s messages are needed"),
+    gettext_noop("What could be compacted (1 message) takes %(tokens)s tokens: a summary would not be smaller"),
+    gettext_noop(
+        "What could be compacted (%(number)s messages) takes %(tokens)s tokens: a summary would not be smaller"
+    ),
+    gettext_noop("It was stopped before it was done"),
+    gettext_noop("The worker stopped before it was done"),
+    gettext_noop("The conversation changed while it was compacted"),
+    gettext_noop("The conversation changed meanwhile"),
+    gettext_noop("Something went wrong; the log says what"),
     # Advice.
     gettext_noop("Check the key of this model"),
     gettext_noop("Check the base URL"),

@@ -196,7 +196,7 @@ def _text_tokens(turn: Turn) -> int:
 
 def _require_enough(condensed: tuple[Turn, ...], least: int) -> None:
     if not condensed:
-        raise CompactionSkipped("There is nothing to compact: the latest and the protected messages are always kept.")
+        raise CompactionSkipped("There is nothing to compact: the latest and the pinned messages are always kept.")
     if len(condensed) < least:
         raise CompactionSkipped(f"Only {len(condensed)} could be compacted; at least {least} messages are needed.")
 
