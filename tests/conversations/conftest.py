@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.cache import caches
+from django.utils import translation
 
 from conversations import limits
 from tests.conversations.chat import Chat
@@ -19,6 +20,13 @@ def empty_cache() -> Iterator[None]:
     yield
     for name in settings.CACHES:
         caches[name].clear()
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """Begins each test in English: Django's test client leaves the language of its last request."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture(autouse=True)
