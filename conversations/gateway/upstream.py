@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
+from itertools import count
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -27,6 +28,8 @@ from conversations.llm.thinking import thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
 
+MAX_FORMS = 12
+"""The most forms in which a request is sent, each after a refusal of the one before."""
 _KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
 
 STATUS: dict[type[ModelError], tuple[int, str]] = {
@@ -142,7 +145,9 @@ async def target_of(profile: ModelProfile) -> AsyncIterator[Target]:
 
 
 async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Endpoint) -> Any:
-    """The response. A server that refuses our own option, the order of roles or the images is asked again without."""
+    """The response. A server that refuses our own option, the order of roles, the images or another form of the request
+    is asked again in a form that it may accept.
+    """
     client = await client_for("openai", target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
     adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
@@ -154,12 +159,14 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
     sent, template, is_certain = _known_form(target, body), profile.chat_template, True
-    while True:
+    for tried in count(1):
         own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
         own |= sent | {"messages": chat_templates.shaped(sent["messages"], template), "model": target.model}
         try:
             response = await client.post("/chat/completions", body=body | own, **how)
         except sdk.APIStatusError as refusal:
+            if tried == MAX_FORMS:
+                raise
             complaint, status = str(refusal.body), refusal.status_code
             certain = await asyncio.to_thread(own_words, complaint, body)
             if adds and status in (400, 422) and "stream_options" in complaint:

@@ -14,6 +14,7 @@ from conversations.gateway.anthropic.blocks import messages_of as of_blocks
 from conversations.gateway.anthropic.upstream import _with_own_thoughts, _without_thoughts
 from conversations.gateway.chunks import PartialCompletion
 from conversations.gateway.openai_responses.items import messages_of as of_items
+from conversations.gateway.upstream import MAX_FORMS
 from tests.gateway.caller import Caller
 
 TOOL = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -313,6 +314,48 @@ def test_a_server_that_requires_thoughts_is_asked_with_placeholders_from_then_on
     caller.ask(messages)
     sent = [field in json.dumps(request.messages) for request in caller.served.llm.chats]
     assert sent == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "The reasoning_content in the thinking mode must be passed back to the API.",
+        "Function call is missing a thought_signature in functionCall parts.",
+        "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9.",
+        "Invalid schema for function 'read': array schema missing items.",
+        "messages: text content blocks must be non-empty",
+    ],
+)
+def test_a_server_that_refuses_each_form_is_not_asked_for_ever(caller: Caller, complaint: str) -> None:
+    function = {"name": "read", "arguments": A}
+    call = {"id": "c1", "type": "function", "function": function, "extra_content": {"google": {}}}
+    messages = [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.txt"},
+    ]
+    tools = [{"type": "function", "function": {"name": "read", "parameters": TOOL | {"additionalProperties": False}}}]
+    caller.served.llm.enqueue(status=400, message=complaint, times=30)
+    body = {"model": "scripted", "messages": messages, "tools": tools}
+    answer = caller.post(json.dumps(body), path="/chat/completions")
+    assert answer.status_code == 400 and complaint in answer.json()["error"]["message"]
+    assert len(caller.served.llm.chats) <= 2, "once, if the site knows already what this server requires"
+
+
+def test_a_server_that_changes_its_mind_is_not_asked_for_ever(caller: Caller) -> None:
+    function = {"name": "read", "arguments": A}
+    call = {"id": "c1", "type": "function", "function": function}
+    messages = [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.txt"},
+    ]
+    for _ in range(MAX_FORMS):
+        caller.served.llm.enqueue(status=400, message="reasoning_content is missing")
+        caller.served.llm.enqueue(status=400, message="Unrecognized field: messages[1].reasoning_content")
+    body = {"model": "scripted", "messages": messages}
+    assert caller.post(json.dumps(body), path="/chat/completions").status_code == 400
+    assert len(caller.served.llm.chats) <= MAX_FORMS
 
 
 def test_a_server_that_refuses_thoughts_is_asked_without_them_from_then_on(caller: Caller) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conversations.llm.providers import plain_schemas, strict_messages
-from conversations.llm.thinking import required_thoughts
+from conversations.llm.thinking import required_thoughts, thoughts
 
 STATUSES = (400, 404, 422, 500)
 """HTTP statuses of these refusals; 404 and 500 are those of servers whose chat template fails."""
@@ -31,8 +31,8 @@ class Correction:
 
 
 CORRECTIONS = (
-    Correction("signatures", required_thoughts.SIGNATURE_MISSING, required_thoughts.with_signatures),
-    Correction("reasoning", required_thoughts.REASONING_MISSING, required_thoughts.with_reasoning),
+    Correction("signatures", thoughts.SIGNATURE_MISSING, required_thoughts.with_signatures),
+    Correction("reasoning", thoughts.REASONING_MISSING, required_thoughts.with_reasoning),
     Correction("short ids", strict_messages.ID_REFUSED, strict_messages.with_short_ids),
     Correction("plain schemas", plain_schemas.REFUSED, plain_schemas.with_plain_schemas),
     Correction("contents", strict_messages.EMPTY_REFUSED, strict_messages.with_contents),

@@ -20,6 +20,8 @@ KEPT = ("description", "minimum", "maximum", "minItems", "maxItems")
 """The keywords that are kept as they are."""
 MAX_PARTS = 5_000
 """The most parts of a schema; further ones, and those within themselves, become an object of any kind."""
+MAX_DEPTH = 60
+"""The most levels of a schema; deeper ones become an object of any kind."""
 
 REFUSED = re.compile(
     r"^(?!.*response_format).*(?:invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations"
@@ -62,15 +64,16 @@ class _Rewriting:
         self._left = MAX_PARTS
 
     def part(self, schema: object, within: tuple[str, ...] = ()) -> Json:
-        """A part of the schema; `within` are the references that lead to it."""
+        """A part of the schema; `within` has the reference of each level above it, "" for a level without one."""
         self._left -= 1
         if not isinstance(schema, Mapping):
             return {"type": "string"}
-        reference = schema.get("$ref")
-        if self._left < 0 or (isinstance(reference, str) and reference in within):
+        reference = str(schema.get("$ref") or "")
+        if self._left < 0 or len(within) >= MAX_DEPTH or (reference and reference in within):
             return {"type": "object", "properties": {}}
-        if isinstance(reference, str):
-            schema, within = {**self._target(reference), **schema}, (*within, reference)
+        within = (*within, reference)
+        if reference:
+            schema = {**self._target(reference), **schema}
         made: Json = {name: schema[name] for name in KEPT if name in schema}
         for branch in _list(schema.get("allOf")):
             made = _merged(made, self.part(branch, within))
@@ -82,6 +85,7 @@ class _Rewriting:
         return self._typed(made, schema, within)
 
     def _typed(self, made: Json, schema: Mapping[str, Any], within: tuple[str, ...]) -> Json:
+        """The part with its own type, its properties and items, and the required ones among them."""
         values = [schema["const"]] if "const" in schema else _list(schema.get("enum"))
         if values and all(isinstance(value, str) for value in values):
             made["enum"] = values

@@ -9,7 +9,6 @@ Sources: https://api-docs.deepseek.com/guides/thinking_mode and https://ai.googl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,14 +20,6 @@ PLACEHOLDER = "…"
 """The reasoning of a message whose own is not known."""
 UNSIGNED = "skip_thought_signature_validator"
 """Google's documented signature for calls that its model did not sign."""
-
-_LACK = r"missing|required|must (?!not)|passed back"
-SIGNATURE_MISSING = re.compile(
-    rf"(?:{_LACK}).{{0,80}}thought_?signature|thought_?signature.{{0,80}}(?:{_LACK})", re.IGNORECASE
-)
-REASONING_MISSING = re.compile(
-    rf"(?:{_LACK}).{{0,40}}reasoning_content|reasoning_content.{{0,80}}(?:{_LACK})", re.IGNORECASE
-)
 
 
 def with_reasoning(body: Mapping[str, Any]) -> Json:

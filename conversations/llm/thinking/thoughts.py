@@ -26,6 +26,15 @@ EXTRA = "extra_content"
 BLOCKS = ("thinking", "redacted_thinking")
 """The types of Anthropic's blocks with thoughts."""
 
+_LACK = r"missing|required|must (?!not)|passed back"
+REASONING_MISSING = re.compile(
+    rf"(?:{_LACK}).{{0,40}}reasoning_content|reasoning_content.{{0,80}}(?:{_LACK})", re.IGNORECASE
+)
+"""Recognises errors of servers that require `reasoning_content` (`required_thoughts`)."""
+SIGNATURE_MISSING = re.compile(
+    rf"(?:{_LACK}).{{0,80}}thought_?signature|thought_?signature.{{0,80}}(?:{_LACK})", re.IGNORECASE
+)
+"""Recognises errors of servers that require signatures of calls."""
 _MISSING = re.compile(r"expected .{0,3}thinking.{0,60}but found|must start with a thinking block", re.IGNORECASE)
 _REFUSED = re.compile(
     r"reasoning_content|reasoning_details|extra_content|signature|thinking.{0,3} (?:or .{0,24} )?blocks?"
@@ -66,6 +75,8 @@ def are_missing(complaint: str) -> bool:
 
 def are_refused(complaint: str, body: Mapping[str, Any]) -> bool:
     """Whether an error says that the server does not take the thoughts in a request."""
+    if REASONING_MISSING.search(complaint) or SIGNATURE_MISSING.search(complaint):
+        return False
     return bool(_REFUSED.search(complaint)) and without(body)["messages"] != body["messages"]
 
 

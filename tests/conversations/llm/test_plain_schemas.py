@@ -119,6 +119,13 @@ def test_schemas_within_themselves_end() -> None:
     assert json.dumps(made).count('"type"') <= 3 * MAX_PARTS
 
 
+def test_a_deep_schema_ends() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(5_000):
+        deep = {"type": "object", "properties": {"a": deep}}
+    assert 50 < json.dumps(plain(deep)).count('"a"') < 100
+
+
 LEAVES = st.sampled_from(
     [
         {"type": "string"},
