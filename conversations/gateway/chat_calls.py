@@ -84,9 +84,10 @@ class _Stream:
             yield _event(chunk, choice | {"delta": meant})
 
     def _ended(self, event: str, chunk: Json, choice: Json, meant: Json, delta: Json) -> Iterator[str]:
+        begun = {name: value for name, value in chunk.items() if name != "usage"}  # it comes once, with the end
         if meant is not delta:
-            yield _event(chunk, choice | {"delta": meant, "finish_reason": None})
-        further = list(self._rest(chunk, choice, is_whole=choice["finish_reason"] in WHOLE))
+            yield _event(begun, choice | {"delta": meant, "finish_reason": None})
+        further = list(self._rest(begun, choice, is_whole=choice["finish_reason"] in WHOLE))
         yield from further
         if meant is delta and not further:
             yield event
@@ -108,8 +109,10 @@ class _Stream:
 def _with_names(said: Json, tools: Schemas) -> Json:
     """A message or a delta with the offered names of its calls; the same object if it has them already."""
     calls = said.get("tool_calls")
-    named = [_named(call, tools) for call in calls] if isinstance(calls, list) else []
-    is_same = all(one is call for one, call in zip(named, calls or (), strict=True))
+    if not isinstance(calls, list):
+        return said
+    named = [_named(call, tools) for call in calls]
+    is_same = all(one is call for one, call in zip(named, calls, strict=True))
     return said if is_same else said | {"tool_calls": named}
 
 

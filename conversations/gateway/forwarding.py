@@ -105,8 +105,10 @@ def _asked(asked: GatewayRequest, call: Call) -> CallerRequest:
 def _schemas(body: Json) -> dict[str, Json]:
     """The schemas of the tools that a chat completion offers and lets the model call, by name."""
     tools = body.get("tools") if body.get("tool_choice") != "none" else None
-    functions = [tool.get("function") for tool in tools or () if isinstance(tool, dict)]
-    return {one["name"]: one.get("parameters") or {} for one in functions if isinstance(one, dict) and one.get("name")}
+    given = [tool.get("function") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    functions = [one for one in given if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    schemas = ((one["name"], one.get("parameters")) for one in functions)
+    return {name: schema if isinstance(schema, dict) else {} for name, schema in schemas if name}
 
 
 async def _by_messages(

@@ -5,6 +5,7 @@ come back to the model that wrote them.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from conversations.gateway import held_thoughts, sealed_thoughts
 from conversations.gateway.anthropic.blocks import messages_of as of_blocks
 from conversations.gateway.anthropic.upstream import _with_own_thoughts, _without_thoughts
+from conversations.gateway.chat_calls import meant_answer, with_meant_calls
 from conversations.gateway.chunks import PartialCompletion
 from conversations.gateway.openai_responses.items import messages_of as of_items
 from conversations.gateway.upstream import MAX_FORMS
@@ -224,6 +226,31 @@ def test_chat_completions_have_the_calls_that_a_model_means(caller: Caller, is_s
         assert chat_calls(caller, is_stream=is_stream, text=text, piece=3) == (text, [], "stop")
     found = chat_calls(caller, is_stream=is_stream, text=written, finish_reason="length")
     assert found == (written, [], "length")
+
+
+@pytest.mark.parametrize("name", [["ls"], {"a": 1}, 7, None, ""])
+def test_tools_of_any_form_fail_nothing(caller: Caller, name: Any) -> None:
+    tools = [{"type": "function", "function": {"name": name, "parameters": ["x"]}}, None, {"function": "f"}]
+    body = {"model": "scripted", "messages": [{"role": "user", "content": "Hi."}], "tools": tools}
+    assert caller.post(json.dumps(body), path="/chat/completions").status_code in (200, 400)
+
+
+@pytest.mark.parametrize("calls", [{"a": 1}, "x", [7], [{"function": 7}], [{"function": {"name": ["x"]}}]])
+def test_calls_of_any_form_pass_as_they_are(calls: Any) -> None:
+    content = json.dumps({"choices": [{"message": {"content": None, "tool_calls": calls}, "finish_reason": "stop"}]})
+    assert meant_answer(content.encode(), {"read": TOOL}) == content.encode()
+
+
+async def test_the_usage_comes_once_with_the_end_of_written_calls() -> None:
+    async def stream() -> AsyncGenerator[str]:
+        text = "<function=read><parameter=path>a.txt</parameter></function>"
+        choice = {"index": 0, "delta": {"content": text}, "finish_reason": "stop"}
+        yield f"data: {json.dumps({'choices': [choice], 'usage': {'prompt_tokens': 9, 'completion_tokens': 7}})}\n\n"
+        yield "data: [DONE]\n\n"
+
+    events = [event async for event in with_meant_calls(stream(), {"read": TOOL})]
+    assert ["usage" in event for event in events] == [False] * (len(events) - 2) + [True, False]
+    assert '"finish_reason": "tool_calls"' in events[-2] and '"name": "read"' in events[-3]
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])

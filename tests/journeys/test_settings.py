@@ -307,7 +307,7 @@ def test_a_reply_is_written_anew_after_a_word_of_warning_and_a_fork_opens(alice:
     expect(first.get_by_role("button", name="Regenerate all the same")).to_be_visible()
     with alice.page.expect_response(lambda answer: "/thread" in answer.url):
         alice.page.evaluate("htmx.trigger(document.body, 'converge')")
-    alice.page.wait_for_function("!document.querySelector('#thread.htmx-request')")
+    expect(alice.page.locator("#thread.htmx-request")).to_have_count(0)
     llm.enqueue("Another first.")
     first.get_by_role("button", name="Regenerate all the same").press("Enter")
     alice.is_answered("Another first.")

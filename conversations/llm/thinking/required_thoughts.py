@@ -35,7 +35,7 @@ def with_signatures(body: Mapping[str, Any]) -> Json:
 def _with_calls(body: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
     """The request with changed messages where these have calls."""
     messages = [
-        change(message) if message.get("role") == "assistant" and message.get("tool_calls") else message
+        change(message) if message.get("role") == "assistant" and _calls(message) else message
         for message in body["messages"]
     ]
     return {**body, "messages": messages}
@@ -49,9 +49,18 @@ def _reasoned(message: Json) -> Json:
 
 def _signed(message: Json) -> Json:
     first, *others = message["tool_calls"]
-    extra = first.get(EXTRA) or {}
-    google = extra.get("google") or {}
-    if google.get("thought_signature"):
+    extra = _object(first.get(EXTRA)) if isinstance(first, dict) else {}
+    google = _object(extra.get("google"))
+    if google.get("thought_signature") or not isinstance(first, dict):
         return message
     signed = first | {EXTRA: extra | {"google": google | {"thought_signature": UNSIGNED}}}
     return message | {"tool_calls": [signed, *others]}
+
+
+def _calls(message: Json) -> list[Any]:
+    calls = message.get("tool_calls")
+    return calls if isinstance(calls, list) else []
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}

@@ -89,8 +89,12 @@ def _bare(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("role") != "assistant":
         return message
     kept = {name: value for name, value in message.items() if name not in (*TEXT_FIELDS, DETAILS)}
-    if calls := kept.get("tool_calls"):
-        kept["tool_calls"] = [{name: value for name, value in call.items() if name != EXTRA} for call in calls]
+    if isinstance(calls := kept.get("tool_calls"), list):
+        kept["tool_calls"] = [_bare_call(call) for call in calls]
     if isinstance(kept.get("content"), list):
         kept["content"] = [block for block in kept["content"] if block.get("type") not in BLOCKS]
     return kept
+
+
+def _bare_call(call: Any) -> Any:
+    return {name: value for name, value in call.items() if name != EXTRA} if isinstance(call, dict) else call

@@ -9,6 +9,7 @@ import pytest
 
 from conversations.llm.providers import corrections
 from conversations.llm.providers.strict_messages import NO_OUTPUT, NOTHING, with_contents, with_short_ids
+from conversations.llm.thinking import thoughts
 
 LONG = "call_" + "x" * 60
 
@@ -78,6 +79,15 @@ def test_empty_contents_are_filled(complaint: str) -> None:
 )
 def test_other_refusals_change_nothing(complaint: str) -> None:
     assert corrections.named_in(complaint, {"messages": [{"role": "user", "content": "Hi."}]}, status=400) is None
+
+
+@pytest.mark.parametrize("calls", [{"a": 1}, "x", [7], [None, {}], [{"id": 7, "extra_content": "x"}]])
+def test_calls_of_any_form_fail_no_correction(calls: Any) -> None:
+    message = {"role": "assistant", "content": "", "tool_calls": calls}
+    body = {"messages": [message], "tools": [None, {"function": {"parameters": {"properties": [], "anyOf": 7}}}]}
+    names = frozenset(one.name for one in corrections.CORRECTIONS)
+    assert corrections.corrected(body, names)["messages"][0]["role"] == "assistant"
+    assert thoughts.without(body)["messages"][0]["role"] == "assistant"
 
 
 def test_every_correction_holds_when_it_is_applied_again() -> None:
