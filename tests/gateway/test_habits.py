@@ -372,14 +372,15 @@ def test_a_server_that_refuses_each_form_is_not_asked_for_ever(caller: Caller, c
 def test_a_server_that_changes_its_mind_is_not_asked_for_ever(caller: Caller) -> None:
     function = {"name": "read", "arguments": A}
     call = {"id": "c1", "type": "function", "function": function}
+    missing, unknown = "reasoning_content is missing", "Unrecognized field: messages[1].reasoning_content"
     messages = [
-        {"role": "user", "content": "List."},
+        {"role": "user", "content": f"{missing} {unknown}"},  # a person's own words: the site learns nothing from them
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "a.txt"},
     ]
     for _ in range(MAX_FORMS):
-        caller.served.llm.enqueue(status=400, message="reasoning_content is missing")
-        caller.served.llm.enqueue(status=400, message="Unrecognized field: messages[1].reasoning_content")
+        caller.served.llm.enqueue(status=400, message=missing)
+        caller.served.llm.enqueue(status=400, message=unknown)
     body = {"model": "scripted", "messages": messages}
     assert caller.post(json.dumps(body), path="/chat/completions").status_code == 400
     assert len(caller.served.llm.chats) <= MAX_FORMS

@@ -42,16 +42,18 @@ def with_contents(body: Mapping[str, Any]) -> Json:
     return {**body, "messages": [_with_content(message) for message in body["messages"]]}
 
 
-def _with_short_ids(part: Any) -> Any:
-    """A message, or a part of one, with short ids of calls and results."""
+def _with_short_ids(message: Json) -> Json:
+    lists = {name: message[name] for name in ("tool_calls", "content") if isinstance(message.get(name), list)}
+    return _with_short_id(message) | {name: list(map(_with_short_id, parts)) for name, parts in lists.items()}
+
+
+def _with_short_id(part: Any) -> Any:
+    """A message, a call or a block with a short id of its call."""
     if not isinstance(part, dict):
         return part
     changed: Json = {name: _short(part[name]) for name in _IDS if name in part}
     if part.get("type") in _CALLS and "id" in part:
         changed["id"] = _short(part["id"])
-    for name in ("tool_calls", "content"):
-        if isinstance(part.get(name), list):
-            changed[name] = [_with_short_ids(one) for one in part[name]]
     return part | changed
 
 

@@ -72,16 +72,9 @@ class WrittenCalls:
         if not self._tools or not piece:
             return piece
         self._held += piece
-        text = ""
-        while not self._opens and (found := _OPENING.search(self._held)):
-            text += self._passed(found.start())
-            if self._is_code or text.endswith("`"):
-                text += self._passed(len(found[0]))
-            else:
-                self._opens = True
         if not self._opens:
-            return text + self._passed(len(self._held) - _unfinished(self._held))
-        return text if self._may_be_calls() else text + self._released()
+            return self._until_opening()
+        return "" if self._may_be_calls() else self._released()
 
     def rest(self, *, is_whole: bool) -> tuple[str, list[WrittenCall]]:
         """(the remaining text, no calls), or ("", the calls) of a reply that is `is_whole`, not cut off."""
@@ -90,27 +83,41 @@ class WrittenCalls:
             return "", [call for call in calls if call]
         return self._released(), []
 
+    def _until_opening(self) -> str:
+        """The held text before the first opening outside code; what may become an opening stays held."""
+        held, at = self._held, 0
+        while found := _OPENING.search(held, at):
+            start = found.start()
+            self._is_code ^= held.count(FENCE, at, start) % 2 == 1
+            if not self._is_code and held[max(start - 1, 0) : start] != "`":
+                self._opens, self._held = True, held[start:]
+                return held[:start] if self._may_be_calls() else held[:start] + self._released()
+            at = found.end()
+        end = max(at, len(held) - _unfinished(held))
+        self._is_code ^= held.count(FENCE, at, end) % 2 == 1
+        self._held = held[end:]
+        return held[:end]
+
     def _may_be_calls(self) -> bool:
         """Whether the held text may still be calls: its beginning is looked at once, as soon as it is there."""
-        if not self._is_checked and len(self._held) >= CHECKED_CHARS:
-            self._is_checked = True
-            return _form_at(self._held, _after(_GAP, self._held, 0)) is not None
-        return len(self._held) <= MAX_HELD_CHARS
+        if len(self._held) > MAX_HELD_CHARS:
+            return False
+        if self._is_checked or len(self._held) < CHECKED_CHARS:
+            return True
+        self._is_checked = True
+        return _form_at(self._held, _after(_GAP, self._held, 0)) is not None
 
     def _released(self) -> str:
+        text, self._held = self._held, ""
         self._tools, self._opens = {}, False
-        return self._passed(len(self._held))
-
-    def _passed(self, size: int) -> str:
-        text, self._held = self._held[:size], self._held[size:]
-        self._is_code ^= text.count(FENCE) % 2 == 1
         return text
 
 
 def _unfinished(text: str) -> int:
     """The length of the end of a text that may become an opening, or a fence."""
-    if text.endswith("`"):
-        return min(len(text) - len(text.rstrip("`")), CHECKED_CHARS)
+    last = text[-CHECKED_CHARS:]
+    if last.endswith("`"):
+        return len(last) - len(last.rstrip("`"))
     ends = text[-_LONGEST:]
     return next((len(ends) - at for at in range(len(ends)) if any(one.startswith(ends[at:]) for one in OPENINGS)), 0)
 

@@ -115,9 +115,11 @@ def test_no_character_is_lost(parts: list[str], data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["<tool_call> ", "<function=read>", "<function=read><parameter=path>", "`", "```<tool_call>"]
+    "part",
+    ["<tool_call> ", "<function=read>", "<function=read><parameter=path>", "`", "`<tool_call>", "```<tool_call>"],
 )
 def test_long_texts_take_no_longer_than_they_are_long(part: str) -> None:
-    began = time.perf_counter()
-    read(part * (MAX_HELD_CHARS // len(part)), size=20)
-    assert time.perf_counter() - began < 5
+    for characters, size in ((MAX_HELD_CHARS, 20), (1_000_000, 1_000_000)):
+        began = time.perf_counter()
+        read(part * (characters // len(part)), size=size)
+        assert time.perf_counter() - began < 2
