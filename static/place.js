@@ -1,4 +1,4 @@
-// Where a reader is: the place in the thread and the keyboard's focus outlast the swaps of htmx.
+// Where a reader is: the place in the thread, the keyboard's focus and an open menu outlast the swaps of htmx.
 // Listens to the scrolling of the thread, to changes of it, and to each swap, before and after.
 import { composer, find, scroller, thread } from "./page.js";
 
@@ -84,7 +84,19 @@ export const restoreFocus = () => {
   else writeOn();
 };
 
-for (const name of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) document.addEventListener(name, rememberFocus);
-document.addEventListener("htmx:oobAfterSwap", () => { restoreFocus(); restorePlace(); });
-document.addEventListener("htmx:afterSwap", restorePlace);
+// --- The open menu of a message: it opens again on the new version of the message, and is read anew -------------------------
+
+let openMenu = null;
+const rememberMenu = () => { openMenu = thread && find(".menu:popover-open", thread); };
+const restoreMenu = () => {
+  const menu = openMenu?.isConnected === false ? document.getElementById(openMenu.id) : null;
+  openMenu = null;
+  menu?.showPopover({ source: find(`[popovertarget="${menu.id}"]`, thread) });
+};
+
+for (const name of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) {
+  document.addEventListener(name, () => { rememberFocus(); rememberMenu(); });
+}
+document.addEventListener("htmx:oobAfterSwap", () => { restoreFocus(); restoreMenu(); restorePlace(); });
+document.addEventListener("htmx:afterSwap", () => { restoreMenu(); restorePlace(); });
 document.addEventListener("htmx:afterSettle", restoreFocus);

@@ -62,6 +62,7 @@ const dropKnown = (fragment) => {
   for (const bubble of fragment.querySelectorAll("[data-message-id]")) {
     const known = document.getElementById(bubble.id);
     if (!known) continue;
+    if (isFlipped(known, bubble)) { bubble.remove(); continue; }
     if (isNews(bubble, known)) { keepCalls(bubble); known.replaceWith(bubble); htmx.process(bubble); } else bubble.remove();
   }
 };
@@ -69,6 +70,15 @@ const isNews = ({ dataset }, known) => "fresh" in dataset && (
   dataset.status === "streaming" || /running|waiting/.test(dataset.work)
   || ["status", "state", "work"].some((name) => dataset[name] !== known.dataset[name])
 );
+// An earlier version that a person looks at stays in the place of its message, as long as no other version is written or used.
+const isFlipped = (shown, message) => shown.matches(".version")
+  && find(".versions", shown).dataset.of === find(".versions", message)?.dataset.of;
+const keepFlipped = (fragment) => {
+  for (const shown of thread.querySelectorAll(".version[id]")) {
+    const message = find(`#${shown.id}.message`, fragment);
+    if (message && isFlipped(shown, message)) message.replaceWith(shown);
+  }
+};
 // A message that is being written anew stays as it is when the thread around it is read again, and a question about one
 // is still asked.
 const keepEdited = (fragment) => {
@@ -113,13 +123,16 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (isOvertaken && detail.xhr.status === 200) setTimeout(converge, 300);
 });
 document.addEventListener("htmx:wsBeforeMessage", ({ detail }) => { isOvertaken ||= detail.message.includes('<div id="notice"'); });
-document.addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  const { target, fragment } = event.detail;
+  if (target.matches(".version[id]") && isFlipped(target, fragment)) event.detail.shouldSwap = false;
   if (target.matches(".message")) { rememberPlace(); keepCalls(fragment); }
   if (target !== thread) return;
   if (!find("#version", fragment)) { dropKnown(fragment); return; }
   const last = lastOf(thread)?.id;
   if (last && lastAsked !== null && last !== lastAsked && !find(`[id="${last}"]`, fragment)) isOvertaken = true;
   rememberPlace();
+  keepFlipped(fragment);
   keepEdited(fragment);
   keepOpened(fragment);
   keepCalls(fragment);

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, TimeoutError, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from tests.servers import free_port, listens, wait_until
 
@@ -168,18 +168,8 @@ class Person:
 
     def chooses(self, message: Locator, name: str, *, role: Literal["button", "link"] = "button") -> None:
         """Press an entry of a message's menu."""
-        more, entry = (
-            message.get_by_role("button", name="More", exact=True),
-            message.get_by_role(role, name=name, exact=True),
-        )
-        more.click()
-        with suppress(TimeoutError):
-            entry.click(timeout=4_000)
-            return
-        # An event has drawn the message anew meanwhile, which closes its menu.
-        if not message.locator(".menu:popover-open").count():
-            more.click()
-        entry.click()
+        message.get_by_role("button", name="More", exact=True).click()
+        message.get_by_role(role, name=name, exact=True).click()
 
     def edits_summary(self) -> None:
         """Open the summary of the latest compaction, and its text."""

@@ -71,6 +71,25 @@ def test_the_focus_stays_with_a_message_that_is_pinned_edited_or_answered_anew(a
     expect(button(reply, "Regenerate")).to_be_focused()
 
 
+def test_the_open_menu_of_a_message_stays_open_when_the_message_is_drawn_anew(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("So it is.")
+    alice.says("One?")
+    alice.is_answered("So it is.")
+    there = alice.page.context.new_page()
+    there.goto(alice.page.url)
+    reply, same = (page.locator("#thread .message[data-role=assistant]") for page in (alice.page, there))
+    button(reply, "More").press("Enter")
+    expect(button(reply, "Pin")).to_be_visible()
+    button(same, "More").press("Enter")
+    button(same, "Pin").press("Enter")
+    expect(button(reply, "Unpin")).to_be_visible()
+    expect(same.locator(".menu:popover-open")).to_have_count(0)
+    alice.page.keyboard.press("Escape")
+    expect(button(reply, "More")).to_be_focused()
+    assert alice.complaints == []
+
+
 def test_the_focus_goes_to_the_thread_when_a_divider_goes(alice: Person) -> None:
     alice.imports(long_conversation(30))
     alice.page.locator("#compact").click()

@@ -69,6 +69,34 @@ def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Per
     assert alice.complaints == []
 
 
+def test_an_earlier_version_stays_while_the_thread_is_drawn_anew_until_another_version_is_used(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.begins()
+    llm.enqueue("The first answer.")
+    alice.says("Which port?")
+    alice.is_answered("first answer")
+    llm.enqueue("The second answer.")
+    alice.page.get_by_role("button", name="Regenerate").click()
+    alice.is_answered("second answer")
+    there = alice.page.context.new_page()
+    there.goto(alice.page.url)
+    here, elsewhere = (page.get_by_role("article", name="Version 1 of 2") for page in (alice.page, there))
+    alice.page.get_by_role("button", name="Earlier version").click()
+    expect(here).to_contain_text("The first answer.")
+    with alice.page.expect_response("**/thread**"):
+        alice.page.evaluate("document.querySelector('#version').value = ''; htmx.trigger(document.body, 'converge')")
+    alice.chooses(there.locator("#thread .message[data-role=assistant]"), "Pin")
+    expect(there.locator("#thread .message[data-role=assistant]")).to_have_attribute("data-state", "protected")
+    there.get_by_role("button", name="Earlier version").click()
+    expect(here).to_contain_text("The first answer.")
+    elsewhere.get_by_role("button", name="Use this version").click()
+    expect(here).to_have_count(0)
+    expect(alice.page.locator("#thread .message[data-role=assistant]")).to_contain_text("The first answer.")
+    expect(alice.page.locator(".versions")).to_contain_text("1 / 2")
+    assert alice.complaints == []
+
+
 def test_the_keyboard_does_what_its_sheet_says(alice: Person, llm: LlmServer) -> None:
     page, box = alice.page, alice.box
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
