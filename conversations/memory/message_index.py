@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from heapq import nlargest
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet, Sum
+from django.db.models.functions import Length
 
 from compression.core.text import day_terms, index_terms
 from compression.history import BEGINNING
@@ -32,8 +35,9 @@ from conversations.runtime.database import is_sqlite
 
 logger = logging.getLogger(__name__)
 
-BATCH_MESSAGES = 200
-"""The messages that are indexed in one transaction, during which nobody else writes to SQLite."""
+BATCH_MESSAGES, BATCH_CHARS = 200, 500_000
+"""The most messages and characters that are indexed in one transaction, during which nobody else writes to SQLite. A
+single longer message is one batch."""
 LOOKUP_TOOLS = (READ, SEARCH)
 """Tools that search the history itself: their results, once indexed, would be found again by each search."""
 MAX_INDEXED_CHARS = 1_000_000
@@ -207,12 +211,16 @@ def fill(batch: int = BATCH_MESSAGES) -> bool:
     filled_to, is_whole = _state()
     if is_whole:
         return True
+    rows = Message.objects.order_by("pk").values_list("pk", flat=True)
+    found = list(rows.filter(pk__gt=filled_to)[:batch] if filled_to else rows[:batch])
+    ids = _one_batch(found)
+    known = _computed(ids)
+    is_whole = len(ids) == len(found) < batch
     with transaction.atomic():
-        rows = Message.objects.order_by("pk").values_list("pk", flat=True)
-        ids = list(rows.filter(pk__gt=filled_to)[:batch] if filled_to else rows[:batch])
-        _index(ids)
-        _write_state(ids[-1] if ids else filled_to, is_whole=len(ids) < batch)
-    return len(ids) < batch
+        if _state()[0] == filled_to:  # no other process has filled it this far meanwhile
+            _index(ids, known)
+            _write_state(ids[-1] if ids else filled_to, is_whole=is_whole)
+    return is_whole
 
 
 def rebuild() -> None:
@@ -330,13 +338,33 @@ def _id(key: Any) -> UUID:
 
 
 def _catch_up(conversation_id: UUID | None, most: int) -> int:
-    if not _noted(conversation_id, 1):
+    noted = _noted(conversation_id, most)
+    if not noted:
         return 0  # without a transaction: on SQLite that would wait for other writers
+    # PostgreSQL's writers do not wait for each other: there the notes are locked first, so that two processes never
+    # compute the same terms.
+    known = _computed(_one_batch(_messages(noted))) if is_sqlite() else {}
     with transaction.atomic():
-        noted = _noted(conversation_id, most, lock=True)
-        _index([_id(message) for _, message in noted])
+        if not is_sqlite():
+            noted = _noted(conversation_id, most, lock=True)
+        batch = set(_one_batch(_messages(noted)))
+        noted = [note for note in noted if _id(note[1]) in batch]
+        _index(batch, known)
         _forget(noted)
     return len(noted)
+
+
+def _messages(noted: Iterable[tuple[Any, Any]]) -> list[UUID]:
+    return list(dict.fromkeys(_id(message) for _, message in noted))
+
+
+def _one_batch(ids: Sequence[UUID]) -> list[UUID]:
+    """The first of these messages, as many as are indexed in one transaction."""
+    results = _calls(ids).values_list("message_id").annotate(chars=Sum(Length("result")))
+    sizes = Counter[UUID](dict(results))
+    sizes.update(dict(Message.objects.filter(pk__in=ids).values_list("pk", Length("content"))))
+    chars = accumulate(sizes[id] for id in ids)
+    return [id for place, (id, total) in enumerate(zip(ids, chars, strict=True)) if place == 0 or total <= BATCH_CHARS]
 
 
 def _noted(conversation_id: UUID | None, most: int, *, lock: bool = False) -> list[tuple[Any, Any]]:
@@ -358,37 +386,79 @@ def _forget(noted: Sequence[tuple[Any, Any]]) -> None:
             cursor.execute(f"DELETE FROM {UNINDEXED} WHERE id = ANY(%s)", [[id for id, _ in noted]])
 
 
-def _index(ids: Iterable[UUID]) -> None:
-    """Write the entries of these messages as they are now: none for deleted, replaced or empty ones."""
-    ids = list(dict.fromkeys(ids))
+class _Source(NamedTuple):
+    """The parts of a message that its terms are computed from."""
+
+    text: str
+    content: str
+    day: date
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms; empty without a word."""
+        found = index_terms.index_terms(self.text)
+        return [*day_terms.day_terms(self.content, self.day), *found] if found else []
+
+
+class _Indexable(NamedTuple):
+    """A message that the index has an entry for, its place and its source."""
+
+    id: UUID
+    conversation_id: UUID
+    created_at: datetime
+    scopes: list[str]
+    source: _Source
+
+
+def _computed(ids: Sequence[UUID]) -> dict[_Source, list[str]]:
+    """The terms of these messages, computed before the transaction that writes them: stemming takes the most time."""
+    return {message.source: message.source.terms for message in _indexable(ids)}
+
+
+def _index(ids: Collection[UUID], known: Mapping[_Source, list[str]]) -> None:
+    """Write the entries of these messages as they are now: none for deleted, replaced or empty ones.
+
+    `known` has the terms of messages that did not change since they were computed.
+    """
     _remove(ids)
-    indexable = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
-    rows = list(
-        indexable.order_by("created_at", "pk").values_list(
-            "pk", "conversation_id", "conversation__owner_id", "conversation__kind", "name", "content", "images",
-            "created_at", "conversation__project_id",
-        )
-    )  # fmt: skip
-    results = _results([row[0] for row in rows])
-    numbers = _numbers([(row[1], row[7]) for row in rows])
-    found: list[tuple[UUID, UUID, int | None, list[str]]] = []
-    for pk, conversation, owner, kind, name, content, images, said, project in rows:
-        pictures = " ".join(str(image.get("name", "")) for image in images or ())
-        text = "\n".join([name, content[:MAX_INDEXED_CHARS], pictures, *results.get(pk, ())])
-        if terms := index_terms.index_terms(text):
-            scopes = [of_conversation(conversation)]
-            scopes += [of_owner(owner)] if kind in CHATS else []
-            scopes += [of_project(project)] if project and kind in IN_PROJECT else []
-            days = day_terms.day_terms(content, said.date())
-            found.append((pk, conversation, numbers.get(pk), [*scopes, *days, *terms]))
+    rows = _indexable(ids)
+    numbers = _numbers([(row.conversation_id, row.created_at) for row in rows])
+    found = []
+    for row in rows:
+        terms = known.get(row.source)
+        if terms := row.source.terms if terms is None else terms:
+            found.append((row.id, row.conversation_id, numbers.get(row.id), [*row.scopes, *terms]))
     _add(found)
 
 
-def _results(ids: Sequence[UUID]) -> dict[UUID, list[str]]:
-    """The results of a message's tools, except tools that search the history itself."""
-    calls = ToolCall.objects.filter(message__in=ids, result__isnull=False).exclude(name__in=LOOKUP_TOOLS)
+def _indexable(ids: Collection[UUID]) -> list[_Indexable]:
+    """Those of these messages that the index has, in their order: no replaced ones, and none that is being written."""
+    rows = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
+    results = _results(ids)
+    found = []
+    for pk, conversation, owner, kind, name, content, images, created_at, project in rows.order_by(
+        "created_at", "pk"
+    ).values_list(
+        "pk", "conversation_id", "conversation__owner_id", "conversation__kind", "name", "content", "images",
+        "created_at", "conversation__project_id",
+    ):  # fmt: skip
+        pictures = " ".join(str(image.get("name", "")) for image in images or ())
+        scopes = [of_conversation(conversation)]
+        scopes += [of_owner(owner)] if kind in CHATS else []
+        scopes += [of_project(project)] if project and kind in IN_PROJECT else []
+        text = "\n".join([name, content[:MAX_INDEXED_CHARS], pictures, *results.get(pk, ())])
+        found.append(_Indexable(pk, conversation, created_at, scopes, _Source(text, content, created_at.date())))
+    return found
+
+
+def _calls(ids: Collection[UUID]) -> QuerySet[ToolCall]:
+    """The calls of these messages with a result, except of tools that search the history itself."""
+    return ToolCall.objects.filter(message__in=ids, result__isnull=False).exclude(name__in=LOOKUP_TOOLS)
+
+
+def _results(ids: Collection[UUID]) -> dict[UUID, list[str]]:
     found: defaultdict[UUID, list[str]] = defaultdict(list)
-    for message, result in calls.order_by("id").values_list("message_id", "result"):
+    for message, result in _calls(ids).order_by("id").values_list("message_id", "result"):
         found[message].append((result or "")[:MAX_INDEXED_CHARS])
     return found
 
@@ -419,7 +489,7 @@ def _numbered_before(conversation_id: UUID, moment: datetime) -> tuple[int, date
     return 0, BEGINNING
 
 
-def _remove(ids: Sequence[UUID]) -> None:
+def _remove(ids: Collection[UUID]) -> None:
     keys = [_key(id) for id in ids]
     with connection.cursor() as cursor:
         if not is_sqlite():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from hashlib import sha256
 
 from django.db import transaction
@@ -27,12 +26,12 @@ def valid(token: str) -> Invitation | None:
     return rows.select_related("made_by").filter(made_by__is_active=True).first()
 
 
-def accept(invitation: Invitation, make: Callable[[], User]) -> User | None:
-    """Make the account of an invitation, once; None if it was used or ended meanwhile."""
+def accept(invitation: Invitation, user: User) -> User | None:
+    """Store the new account of an invitation, once; None if the invitation was used or ended meanwhile."""
     with transaction.atomic():
         rows = Invitation.objects.filter(pk=invitation.pk, used_at=None, ends_at__gt=timezone.now())
         if not rows.update(used_at=timezone.now()):
             return None
-        user = make()
+        user.save()
         Invitation.objects.filter(pk=invitation.pk).update(account=user)
         return user

@@ -82,12 +82,12 @@ class SetupForm(AccountForm):
 
     def save_first(self) -> User | None:
         """Create and return the account; None if another account was made meanwhile."""
+        user = self.save(commit=False)  # hashes the password, which takes long, before the transaction
         with transaction.atomic():
             # Lock a row that always exists, so that two first visitors take turns. SQLite has one writer anyway.
             ContentType.objects.select_for_update().get(app_label="conversations", model="user")
             if User.objects.exists():
                 return None
-            user = self.save(commit=False)
             user.is_staff = user.is_superuser = True
             user.save()
             return user

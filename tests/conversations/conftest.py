@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from time import time
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.core.cache import caches
 from django.utils import translation
 
 from conversations import limits
+from conversations.ops import first_account
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
 
@@ -39,3 +41,10 @@ def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def chat(conversation: Any, llm: LlmServer, server_loop: None) -> Chat:
     return Chat(conversation, llm)
+
+
+@pytest.fixture
+def setup_token(settings: Any, tmp_path: Path) -> str:
+    """The token of the first account, in a folder of the test's own: others would delete it."""
+    settings.DATA_DIR = tmp_path
+    return first_account.token()

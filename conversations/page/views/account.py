@@ -63,7 +63,7 @@ def join(request: HttpRequest) -> HttpResponse:
     form = AccountForm(request.POST or None)
     if form.is_valid():
         try:
-            user = invitations.accept(invitation, form.save) if invitation else form.save()
+            user = invitations.accept(invitation, form.save(commit=False)) if invitation else form.save()
         except IntegrityError:
             form.add_error("username", _("Somebody has just taken this name."))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from datetime import timedelta
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from conversations.runtime.database import is_sqlite
 from conversations.turns import forks
 from tests.conversations.chat import START
 from tests.conversations.messages.test_search import talk, texts
+from tests.transactions import recorded_transactions
 
 SCRIPTS = {
     "English": ("The nightly export moved to Thursday.", "exports"),
@@ -147,6 +149,47 @@ def test_what_is_older_than_the_index_is_filled_in_the_background(user: User) ->
     message_index.keep_up()
     assert message_index.health().filled and entries() == 5
     assert len(texts(user, "needle")) == 5
+
+
+def test_writers_wait_neither_for_the_stems_of_words_nor_for_many_long_messages(user: User) -> None:
+    words = [f"{stem}{number}ing exports" for number in range(500) for stem in ("deploy", "index", "compact", "stream")]
+    talk(user, *(" ".join([f"needle{number}", *words]) for number in range(60)), title="-")
+    began = thread_time()
+    with recorded_transactions() as found:
+        assert message_index.catch_up(seconds=60) == 60
+    took, held = thread_time() - began, [block.milliseconds / 1000 for block in found]
+    assert len(found) >= 60 * len(" ".join(words)) / message_index.BATCH_CHARS
+    assert max(held) < took / 3, (held, took)
+    if is_sqlite():
+        assert sum(held) < took / 2, (held, took)
+    assert len(texts(user, "needle59")) == 1
+
+
+def test_the_index_has_a_message_as_it_is_when_its_entry_is_written(user: User) -> None:
+    conversation = talk(user, "the old zanzibar", "another message", title="-")
+    changed: list[str] = []
+
+    def change(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if connection.in_atomic_block and not changed:
+            changed.append(sql)
+            Message.objects.filter(content="the old zanzibar").update(content="the new quetzalcoatl")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(change):
+        assert message_index.catch_up(most=10) >= 2
+    message_index.catch_up()
+    scope = message_index.of_conversation(conversation.pk)
+    assert message_index.propose(scope, index_terms("zanzibar quetzalcoatl")).counts == (0, 1)
+
+
+def test_messages_from_before_the_index_are_filled_by_a_limited_number_of_characters(user: User) -> None:
+    talk(user, *(f"needle{number} " + "word " * 60_000 for number in range(4)), title="-")
+    index_schema.drop()
+    index_schema.install()
+    assert not message_index.fill() and message_index.count() == 1
+    message_index.keep_up()
+    assert message_index.health().filled and entries() == 4
+    assert len(texts(user, "needle3")) == 1
 
 
 def test_reindex_makes_all_of_it_anew(user: User, capsys: Any) -> None:

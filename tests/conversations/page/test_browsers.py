@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from conversations.models import User
-from conversations.ops import first_account, maintenance
+from conversations.ops import maintenance
 from conversations.page.browsers import name_of
 
 PASSWORD = "correct horse battery"
@@ -75,10 +75,9 @@ def test_browsers_of_other_people_stay(alice: User) -> None:
     assert Client().get(PAGE).status_code == 302
 
 
-def test_the_first_account_is_listed_too() -> None:
+def test_the_first_account_is_listed_too(setup_token: str) -> None:
     client = Client(headers={"User-Agent": FIREFOX})
-    token = first_account.token()
-    client.post("/setup/", {"username": "ada", "password1": PASSWORD, "password2": PASSWORD, "token": token})
+    client.post("/setup/", {"username": "ada", "password1": PASSWORD, "password2": PASSWORD, "token": setup_token})
     assert "Firefox on Linux" in client.get(PAGE).content.decode()
 
 

@@ -95,17 +95,16 @@ def test_a_key_goes_to_no_other_address_than_it_was_entered_for(client: Client, 
     assert profile.api_key == "sk-2"
 
 
-def test_the_first_account_needs_the_token(db: None) -> None:
+def test_the_first_account_needs_the_token(db: None, setup_token: str) -> None:
     client = Client()
     assert "Token" in client.get("/setup/").content.decode()
     for given in ({}, {"token": "wrong"}, {"token": ""}):
         assert client.post("/setup/", ACCOUNT | given).status_code == 422
     assert not User.objects.exists()
-    token = first_account.token()
     assert stat.S_IMODE(first_account._file().stat().st_mode) == 0o600
-    assert f"/setup/?token={token}" in first_account.invitation("http://chat.example")
-    assert f'value="{token}"' in client.get(f"/setup/?token={token}").content.decode()
-    assert client.post("/setup/", ACCOUNT | {"token": token}).status_code == 302
+    assert f"/setup/?token={setup_token}" in first_account.invitation("http://chat.example")
+    assert f'value="{setup_token}"' in client.get(f"/setup/?token={setup_token}").content.decode()
+    assert client.post("/setup/", ACCOUNT | {"token": setup_token}).status_code == 302
     assert not first_account._file().exists() and first_account.invitation("") == ""
 
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.test import Client
+from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction, edit_summary, emergency, lease
 from conversations.memory import message_index, recall
 from conversations.memory.index_schema import INDEXED, TERMS, UNINDEXED
-from conversations.models import Conversation, Goal, Message, ModelProfile
+from conversations.models import Conversation, Goal, Invitation, Message, ModelProfile, User
+from conversations.ops import invitations
 from conversations.requests import usage
 from conversations.runtime.events import hub
 from conversations.turns import branches
+from tests import hashing
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 from tests.statements import through
@@ -135,6 +140,22 @@ def test_an_edit_before_the_cut_reads_the_history_before_it_locks(
     assert conversation.compressed_at is None
     while Message.objects.filter(status="streaming").exists():
         time.sleep(0.02)
+
+
+def test_no_password_is_hashed_while_other_writers_wait(
+    transactional_db: None, settings: Any, setup_token: str
+) -> None:
+    settings.PASSWORD_HASHERS = ["tests.hashing.RecordingHasher"]
+    hashing.in_transaction.clear()
+    account = {"username": "ada", "password1": "correct horse battery", "password2": "correct horse battery"}
+    assert Client().post("/setup/", {**account, "token": setup_token}).status_code == 302
+    token = invitations.new_token()
+    Invitation.objects.create(
+        digest=invitations.digest_of(token), made_by=User.objects.get(), ends_at=timezone.now() + timedelta(days=1)
+    )
+    assert Client().post("/join/", {**account, "username": "bob", "token": token}).status_code == 302
+    assert User.objects.get(username="bob").check_password("correct horse battery")
+    assert len(hashing.in_transaction) >= 2 and not any(hashing.in_transaction)
 
 
 async def test_recall_is_looked_up_once_a_turn(conversation: Conversation, chat: Chat) -> None:
