@@ -26,7 +26,7 @@ def test_a_page_reloaded_while_a_reply_streams_or_a_fold_runs_goes_on(alice: Per
     alice.is_answered("one and more")
     assert alice.replies.last.inner_text().count("the end") == 1
     messages(alice.page, 32)
-    llm.summary_takes(seconds=2)
+    llm.summary_takes(seconds=5)
     alice.page.locator("#compact").click()
     expect(alice.box).to_be_disabled()
     alice.page.reload()

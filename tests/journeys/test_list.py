@@ -13,18 +13,20 @@ pytestmark = pytest.mark.browser
 
 DROP = """([selector, files]) => {
     const data = new DataTransfer();
+    let target;
     for (const [name, text] of files) data.items.add(new File([text], name, { type: "application/json" }));
     for (const type of ["dragover", "drop"]) {
         const event = new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true });
         document.querySelector(selector).dispatchEvent(event);
-        if (type === "dragover") window.target = document.querySelector(".app").dataset.receiving;
+        if (type === "dragover") target = document.querySelector(".app").dataset.receiving;
     }
+    return target;
 }"""
 
 
 def drop(person: Person, place: str, *files: tuple[str, str]) -> None:
-    person.page.evaluate(DROP, [place, files])
-    assert person.page.evaluate("window.target") == "Drop to import"
+    """Drop files on a part of the page, which may leave for an imported conversation soon after."""
+    assert person.page.evaluate(DROP, [place, files]) == "Drop to import"
 
 
 def test_the_sample_is_folded_and_a_word_inside_the_fold_is_found_and_gone_to(alice: Person) -> None:
