@@ -32,6 +32,7 @@ Fault = Literal[
     "half",  # half of the text, then the connection is torn down
     "half_stall",  # half of the text, then nothing more
     "unended",  # all of the text, but no finish_reason and no [DONE]
+    "no_reason",  # all of it and the end of the stream, but no finish_reason
     "html",  # 200 with a web page
     "no_choices",  # 200 with an empty list of choices, or a message without content
     "null",  # 200 with a null content

@@ -118,7 +118,8 @@ async def events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         return
     reason = "refusal" if answer.refusal else REASONS.get(answer.reason, answer.reason)
     spent = {"output_tokens": usage["output_tokens"]} if usage and "output_tokens" in usage else None
-    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=spent)
+    if answer.fault != "no_reason":
+        yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=spent)
     if answer.fault != "late_reset":
         yield _event("message_stop")
 

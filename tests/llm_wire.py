@@ -111,7 +111,7 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         yield _data({"error": {"message": answer.message, "code": answer.code}})
     if answer.fault in ("half", "half_stall", "unended", "error_midway"):
         return
-    if answer.fault != "no_choices":
+    if answer.fault not in ("no_choices", "no_reason"):
         last = {"content": None} if answer.fault == "null" else {}
         yield _chunk(request, choices=[{"index": 0, "delta": last, "finish_reason": answer.reason}])
     if answer.fault == "late_reset":
@@ -158,7 +158,7 @@ def _completion(answer: Answer, request: Request) -> dict[str, Any]:
         message["tool_calls"] = [
             _call(answer, request, place, name, said) for place, (name, said) in enumerate(answer.calls)
         ]
-    finish = None if answer.fault == "unended" else answer.reason
+    finish = None if answer.fault in ("unended", "no_reason") else answer.reason
     choices = [] if answer.fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}]
     common = {"id": "x", "object": "chat.completion", "created": 1, "model": request.body.get("model")}
     return common | {"choices": choices, "usage": _usage(answer, request)}

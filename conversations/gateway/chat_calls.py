@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from conversations.gateway.chunks import chunk_in
 from conversations.gateway.protocol import Events, Json
+from conversations.gateway.provider_stream import DONE
 from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import Schemas, WrittenCall, WrittenCalls
 
@@ -37,10 +38,13 @@ def meant_answer(content: bytes, tools: Schemas) -> bytes:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         return content
+    if not choice.get("finish_reason"):
+        choice = choice | {"finish_reason": "tool_calls" if message.get("tool_calls") else "stop"}
+        content = _changed(completion, choice)
     if message.get("tool_calls"):
         meant = _with_names(message, tools)
         return content if meant is message else _changed(completion, choice | {"message": meant})
-    if not isinstance(message.get("content"), str) or choice.get("finish_reason") not in WHOLE:
+    if not isinstance(message.get("content"), str) or choice["finish_reason"] not in WHOLE:
         return content
     written = WrittenCalls(tools)
     text = written.take(message["content"])
@@ -52,12 +56,17 @@ def meant_answer(content: bytes, tools: Schemas) -> bytes:
 
 
 class _Stream:
-    """The reading of a stream. `_has_calls`: the server has recognised calls itself, so all text is text."""
+    """The reading of a stream.
+
+    `_has_calls`: the server has recognised calls itself, so all text is text. `_open`: the fields of the latest chunk
+    while the answer has no finish reason, as some servers end a stream without one.
+    """
 
     def __init__(self, tools: Schemas) -> None:
         self._tools = tools
         self._written = WrittenCalls(tools)
         self._has_calls = False
+        self._open: Json = {}
 
     def take(self, event: str) -> Iterator[str]:
         """The events that stand for one of the stream."""
@@ -66,8 +75,11 @@ class _Stream:
         choice = choices[0] if isinstance(choices, list) and choices else None
         delta = choice.get("delta") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(delta, dict):
+            if self._open and event.removeprefix("data:").strip() == DONE:
+                yield from self._finish()
             yield event
             return
+        self._open = {} if choice.get("finish_reason") else _without_usage(chunk)
         reason, content = choice.get("finish_reason"), delta.get("content")
         if delta.get("tool_calls") and not self._has_calls:
             self._has_calls = True
@@ -84,7 +96,7 @@ class _Stream:
             yield _event(chunk, choice | {"delta": meant})
 
     def _ended(self, event: str, chunk: Json, choice: Json, meant: Json, delta: Json) -> Iterator[str]:
-        begun = {name: value for name, value in chunk.items() if name != "usage"}  # it comes once, with the end
+        begun = _without_usage(chunk)  # it comes once, with the end
         if meant is not delta:
             yield _event(begun, choice | {"delta": meant, "finish_reason": None})
         further = list(self._rest(begun, choice, is_whole=choice["finish_reason"] in WHOLE))
@@ -95,6 +107,12 @@ class _Stream:
         reason = "tool_calls" if self._has_calls and choice["finish_reason"] in WHOLE else choice["finish_reason"]
         yield _event(chunk, choice | {"delta": {}, "finish_reason": reason})
 
+    def _finish(self) -> Iterator[str]:
+        choice: Json = {"index": 0}
+        yield from self._rest(self._open, choice, is_whole=True)
+        reason = "tool_calls" if self._has_calls else "stop"
+        yield _event(self._open, choice | {"delta": {}, "finish_reason": reason})
+
     def _rest(self, chunk: Json, choice: Json, *, is_whole: bool) -> Iterator[str]:
         """The held text, as text or as calls."""
         text, calls = self._written.rest(is_whole=is_whole and not self._has_calls)
@@ -104,6 +122,10 @@ class _Stream:
             self._has_calls = True
             delta = {"tool_calls": [{"index": place} | _call(call)]}
             yield _event(chunk, choice | {"delta": delta, "finish_reason": None})
+
+
+def _without_usage(chunk: Json) -> Json:
+    return {name: value for name, value in chunk.items() if name != "usage"}
 
 
 def _with_names(said: Json, tools: Schemas) -> Json:

@@ -69,6 +69,25 @@ def _new_client(library: Library, base_url: str, api_key: str) -> Any:
 
 
 @cache
+def stream_class(library: Library) -> Any:
+    """The library's stream, which also knows in `is_done` whether the server has sent its end, [DONE].
+
+    The library itself hides that; some servers send it after a reply without a finish reason.
+    """
+    usual: Any = import_module(library).AsyncStream[object]
+
+    class Stream(usual):
+        is_done = False
+
+        async def _iter_events(self) -> AsyncGenerator[Any]:
+            async for event in super()._iter_events():
+                self.is_done = self.is_done or event.data.startswith("[DONE]")
+                yield event
+
+    return Stream
+
+
+@cache
 def certificates() -> Any:
     """The TLS context of all clients; its certificates are read once per process."""
     return import_module("httpx2").create_ssl_context()

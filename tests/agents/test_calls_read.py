@@ -133,6 +133,26 @@ class TestWhatIsRead:
         assert_readable(caught.value)
 
     @APIS
+    async def test_a_reply_that_the_server_ends_without_a_reason_is_whole(
+        self, llm: LlmServer, api: type[Provider]
+    ) -> None:
+        llm.enqueue("It is 51.", fault="no_reason")
+        llm.enqueue("", calls=[SUM], fault="no_reason")
+        text, calls = await heard(model_of(api, llm)), await heard(model_of(api, llm))
+        assert "".join(delta.text for delta in text) == "It is 51." and text[-1].finish_reason == "stop"
+        assert calls_of(calls) == [SUM] and calls[-1].finish_reason == "tool_calls"
+        assert len(llm.requests) == 2
+
+    @APIS
+    @pytest.mark.parametrize("answer", [{"calls": [("calculate", '{"expression": "17 *')]}, {"text": ""}])
+    async def test_a_part_of_a_call_and_nothing_at_all_are_no_reply_though_the_server_ends_them(
+        self, llm: LlmServer, api: type[Provider], answer: dict[str, Any]
+    ) -> None:
+        llm.enqueue(**{"text": "", "fault": "no_reason"} | answer)
+        llm.enqueue("", calls=[SUM])
+        assert calls_of(await heard(model_of(api, llm))) == [SUM]
+
+    @APIS
     async def test_arguments_without_an_end_are_not_collected(self, llm: LlmServer, api: type[Provider]) -> None:
         llm.enqueue("", calls=[("calculate", "x" * (MAX_REPLY_CHARS + 1))])
         with pytest.raises(errors.BrokenReply, match="does not end"):

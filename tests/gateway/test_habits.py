@@ -241,6 +241,34 @@ def test_calls_of_any_form_pass_as_they_are(calls: Any) -> None:
     assert meant_answer(content.encode(), {"read": TOOL}) == content.encode()
 
 
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    ("answer", "text", "calls", "reason"),
+    [
+        ({"text": "It is 51 <func"}, "It is 51 <func", 0, "stop"),
+        ({"text": "", "calls": [("read", A)]}, "", 1, "tool_calls"),
+        ({"text": "<function=read><parameter=path>a.txt</parameter></function>"}, "", 1, "tool_calls"),
+    ],
+    ids=["text", "a call", "a written call"],
+)
+def test_an_answer_that_ends_without_a_reason_gets_one(
+    caller: Caller, answer: dict[str, Any], text: str, calls: int, reason: str, is_stream: bool
+) -> None:
+    caller.served.llm.enqueue(**answer, fault="no_reason")
+    tools: Any = [{"type": "function", "function": {"name": "read", "parameters": TOOL}}]
+    asked = caller.client.chat.completions.with_raw_response.create(
+        model="scripted", messages=caller.history(1), tools=tools, stream=is_stream
+    )
+    heard = list(asked.parse()) if is_stream else [asked.parse()]
+    found = [choice for one in heard for choice in one.choices]
+    said = [choice.delta if is_stream else choice.message for choice in found]
+    assert "".join(one.content or "" for one in said) == text
+    assert [call.function.name for one in said for call in one.tool_calls or [] if call.function.name] == [
+        "read"
+    ] * calls
+    assert [choice.finish_reason for choice in found if choice.finish_reason] == [reason]
+
+
 async def test_the_usage_comes_once_with_the_end_of_written_calls() -> None:
     async def stream() -> AsyncGenerator[str]:
         text = "<function=read><parameter=path>a.txt</parameter></function>"

@@ -64,6 +64,8 @@ class Events(StreamReader):
                 self._reckon(event.get("usage"))
                 reason = event["delta"].get("stop_reason")
                 self.finish_reason = FINISH_REASONS.get(reason, reason) or self.finish_reason
+            case "message_stop":
+                self.finish()
         return ""
 
     def _begin(self, event: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from compression.core.error_codes import ErrorCode
 from conversations.llm import canary, tracing
-from conversations.llm.clients import Library, client_for
+from conversations.llm.clients import Library, client_for, stream_class
 from conversations.llm.errors import (
     BrokenReply,
     ForbiddenToolCall,
@@ -245,6 +245,8 @@ class Provider(ABC):
                     if characters + thinking + reading.unseen + reading.calls.characters > MAX_REPLY_CHARS:
                         words = f"{self.name} does not end its reply."
                         raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
+                if stream.is_done:
+                    reading.finish()
         except Exception as fault:
             # A fault after the finish reason does not matter: the reply is complete.
             # Raise from None: a provider's own error can quote the key or the conversation.
@@ -301,7 +303,7 @@ class Provider(ABC):
                     cast_to=object,
                     options={"timeout": sdk.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout))},
                     stream=True,
-                    stream_cls=sdk.AsyncStream[object],
+                    stream_cls=stream_class(endpoint.library),
                 )
             except sdk.APIStatusError as fault:
                 complaint, status = str(fault.body), fault.status_code

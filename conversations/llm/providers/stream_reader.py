@@ -42,6 +42,15 @@ class StreamReader(ABC):
     def take(self, event: dict[str, Any]) -> str:
         """The text that one event of the stream adds; raises an exception for anything that is no event."""
 
+    def finish(self) -> None:
+        """Take the reply for complete: the server has ended the stream, and some servers give no reason for that.
+
+        A call whose arguments are incomplete, or a reply without anything, is none all the same.
+        """
+        has_all = all(call.is_whole or not call.size for call in self.calls.so_far)
+        if self.finish_reason is None and has_all and (self.something or self.calls.so_far):
+            self.finish_reason = "stop"
+
     def rest(self) -> Delta | None:
         """The text that is recognised only at the end of a complete reply, if any."""
         return None

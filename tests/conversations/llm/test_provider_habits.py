@@ -79,6 +79,13 @@ async def test_full_slots_are_waited_for_and_nothing_is_compacted(conversation: 
     assert not await Compaction.objects.aexists()
 
 
+async def test_a_reply_without_a_finish_reason_is_asked_for_once(conversation: Any, chat: Chat) -> None:
+    chat.llm.enqueue("It listens on 5433.", fault="no_reason")
+    reply = await chat.say("Which port?")
+    assert (reply.status, reply.content, reply.error) == ("complete", "It listens on 5433.", "")
+    assert len(chat.llm.chats) == 1
+
+
 async def test_thoughts_that_only_end_are_thoughts(conversation: Any, chat: Chat) -> None:
     chat.llm.enqueue("Eight times seven is asked.\n</think>\n\n56.")
     reply = await chat.say("Eight times seven?")
