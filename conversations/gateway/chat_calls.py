@@ -15,7 +15,8 @@ from conversations.gateway.chunks import chunk_in
 from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import DONE
 from conversations.llm.providers.tool_naming import offered_name
-from conversations.llm.providers.written_calls import Schemas, WrittenCall, WrittenCalls
+from conversations.llm.providers.written_calls import WrittenCalls
+from conversations.llm.providers.written_forms import Schemas, WrittenCall
 
 WHOLE = ("stop", "tool_calls")
 """The finish reasons of a reply that was not cut off."""

@@ -17,7 +17,8 @@ from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
 from conversations.llm.providers.tool_call_chunks import Call, Calls, extra_in, text_of
 from conversations.llm.providers.tool_naming import offered_name
-from conversations.llm.providers.written_calls import Schemas, WrittenCalls
+from conversations.llm.providers.written_calls import WrittenCalls
+from conversations.llm.providers.written_forms import Schemas
 from conversations.llm.thinking.reasoning_fields import ReasoningFields
 from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 

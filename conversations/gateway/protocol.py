@@ -11,7 +11,7 @@ from typing import Any
 
 from conversations.errors import Refused, as_json
 from conversations.gateway.chunks import PartialCompletion
-from conversations.llm.providers.written_calls import Schemas
+from conversations.llm.providers.written_forms import Schemas
 from conversations.models import ModelProfile
 
 _USAGE = re.compile(r'"usage":\s*\{')

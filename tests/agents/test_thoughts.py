@@ -68,6 +68,7 @@ class TestReading:
             ("<think> is how a tag begins.", ("", "<think> is how a tag begins.")),
             ("<thinking>hm</thinking>Yes.", ("hm", "Yes.")),
             ("[THINK]hm[/THINK]Yes.", ("hm", "Yes.")),
+            ("<mm:think>hm</mm:think>Yes.", ("hm", "Yes.")),
             ("<thinking>hm</think>Yes.", ("", "<thinking>hm</think>Yes.")),
             (f"{' ' * 1_100}<think>hm</think>Yes.", ("", f"{' ' * 1_100}<think>hm</think>Yes.")),
             ("<thi", ("", "<thi")),

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-TAGS = {f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "reasoning")} | {"[THINK]": "[/THINK]"}
+TAGS = {f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "reasoning", "mm:think")} | {
+    "[THINK]": "[/THINK]"
+}
 """The closing tag of each opening one."""
 MAX_BLANKS = 1_000
 """Blanks before a tag; after more of them a reply is text."""
