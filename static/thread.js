@@ -72,7 +72,7 @@ const isNews = ({ dataset }, known) => "fresh" in dataset && (
 );
 // An earlier version that a person looks at stays in the place of its message, as long as no other version is written or used.
 const isFlipped = (shown, message) => shown.matches(".version")
-  && find(".versions", shown).dataset.of === find(".versions", message)?.dataset.of;
+  && shown.dataset.of === find(".versions", message)?.dataset.of;
 const keepFlipped = (fragment) => {
   for (const shown of thread.querySelectorAll(".version[id]")) {
     const message = find(`#${shown.id}.message`, fragment);

@@ -53,8 +53,8 @@ CONVERSATION = "_c"
 """The prefix of a conversation's term, before its id."""
 MAX_SCANNED = 4_000
 """The most entries that PostgreSQL, which keeps them unordered, sorts for the newest ones."""
-UPKEEP_SECONDS = 2.0
-"""The most seconds of one round of the upkeep."""
+UPKEEP_SECONDS, UPKEEP_MESSAGES = 2.0, 2_000
+"""The most seconds and messages of one round of the upkeep."""
 BEHIND_MESSAGES = 1_000
 """The number of messages waiting to be indexed from which `health` reports it."""
 BROKEN_HERE = "search-index-is-broken"
@@ -184,8 +184,11 @@ def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds:
     return done
 
 
-def keep_up() -> None:
-    """A round of the upkeep: index the noted messages, then those from before the index; a broken index is remade."""
+def keep_up() -> bool:
+    """A round of the upkeep: index the noted messages, then those from before the index; a broken index is remade.
+
+    Returns whether the round ended before all was indexed.
+    """
     if cache.get(BROKEN_HERE):
         cache.delete(BROKEN_HERE)
         if not heal():
@@ -193,17 +196,18 @@ def keep_up() -> None:
     try:
         if not index_schema.missing_parts() and not _is_sound():
             raise DatabaseError("corrupt: the latest entry does not have its terms")
-        _keep_up()
+        return _keep_up()
     except DatabaseError as error:
         heal(error)
-        _keep_up()
+        return _keep_up()
 
 
-def _keep_up() -> None:
+def _keep_up() -> bool:
     until = time.monotonic() + UPKEEP_SECONDS
-    catch_up(seconds=UPKEEP_SECONDS)
+    done = catch_up(most=UPKEEP_MESSAGES, seconds=UPKEEP_SECONDS)
     while not fill() and time.monotonic() < until:
         pass
+    return done >= UPKEEP_MESSAGES or time.monotonic() >= until
 
 
 def fill(batch: int = BATCH_MESSAGES) -> bool:

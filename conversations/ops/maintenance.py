@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5
 """Seconds between two searches for work whose worker is gone."""
+BEHIND_SECONDS = 0.5
+"""Seconds until the next round while messages wait to be indexed, as after a large import."""
 TIDY_SECONDS = 30
 CALLS_KEPT = timedelta(days=400)
 """Figures of the gateway's calls and of site requests are kept this long: a year can be compared with the one before.
@@ -54,8 +56,9 @@ async def run() -> None:
     tidied = time.monotonic()
     queue.keep(asyncio.create_task(windows.ask_all(profiles.enabled())))
     while True:
+        is_behind = False
         try:
-            await sync_to_async(_sweep)()
+            is_behind = await sync_to_async(_sweep)()
             if time.monotonic() - tidied >= TIDY_SECONDS:
                 tidied = time.monotonic()
                 await sync_to_async(tidy)()
@@ -63,13 +66,14 @@ async def run() -> None:
             logger.error("upkeep: the database cannot be used (%s)", type(error).__name__)
         except Exception:
             logger.exception("upkeep failed")
-        await asyncio.sleep(SWEEP_SECONDS)
+        await asyncio.sleep(BEHIND_SECONDS if is_behind else SWEEP_SECONDS)
 
 
-def _sweep() -> None:
+def _sweep() -> bool:
+    """Take up what was lost, and index; returns whether messages still wait to be indexed."""
     close_old_connections()
     recovery.sweep()
-    message_index.keep_up()
+    return message_index.keep_up()
 
 
 def tidy() -> None:

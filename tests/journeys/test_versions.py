@@ -24,6 +24,12 @@ def saw_exactly(person: Person) -> None:
     expect(reader).to_be_hidden()
 
 
+def reads_anew(person: Person) -> None:
+    """Have the page read its whole thread again, as after a compaction."""
+    with person.page.expect_response("**/thread**"):
+        person.page.evaluate("document.querySelector('#version').value = ''; htmx.trigger(document.body, 'converge')")
+
+
 def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Person, llm: LlmServer) -> None:
     page = alice.page
     alice.begins()
@@ -50,6 +56,8 @@ def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Per
     alice.is_answered("node-3")
     page.get_by_role("button", name="Earlier version").click()
     earlier.get_by_role("button", name="Use this version").click()
+    expect(earlier).to_contain_text("2 messages below stay in the present version")
+    reads_anew(alice)
     expect(earlier).to_contain_text("2 messages below stay in the present version")
     earlier.get_by_role("button", name="Use this version all the same").click()
     expect(page.locator("#thread .message")).to_have_count(2)
@@ -84,8 +92,7 @@ def test_an_earlier_version_stays_while_the_thread_is_drawn_anew_until_another_v
     here, elsewhere = (page.get_by_role("article", name="Version 1 of 2") for page in (alice.page, there))
     alice.page.get_by_role("button", name="Earlier version").click()
     expect(here).to_contain_text("The first answer.")
-    with alice.page.expect_response("**/thread**"):
-        alice.page.evaluate("document.querySelector('#version').value = ''; htmx.trigger(document.body, 'converge')")
+    reads_anew(alice)
     alice.chooses(there.locator("#thread .message[data-role=assistant]"), "Pin")
     expect(there.locator("#thread .message[data-role=assistant]")).to_have_attribute("data-state", "protected")
     there.get_by_role("button", name="Earlier version").click()

@@ -165,6 +165,17 @@ def test_writers_wait_neither_for_the_stems_of_words_nor_for_many_long_messages(
     assert len(texts(user, "needle59")) == 1
 
 
+def test_a_round_of_the_upkeep_reports_whether_messages_still_wait(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk(user, "one", "two", title="-")
+    with monkeypatch.context() as patch:
+        patch.setattr(message_index, "UPKEEP_SECONDS", 0.0)
+        assert message_index.keep_up()
+    assert not message_index.keep_up() and message_index.count() == 2
+    talk(user, "three", title="-")
+    monkeypatch.setattr(message_index, "UPKEEP_MESSAGES", 1)
+    assert message_index.keep_up()
+
+
 def test_the_index_has_a_message_as_it_is_when_its_entry_is_written(user: User) -> None:
     conversation = talk(user, "the old zanzibar", "another message", title="-")
     changed: list[str] = []
