@@ -70,9 +70,9 @@ def _new_client(library: Library, base_url: str, api_key: str) -> Any:
 
 @cache
 def stream_class(library: Library) -> Any:
-    """The library's stream, which also knows in `is_done` whether the server has sent its end, [DONE].
+    """The library's stream class, with `is_done`: whether the server has sent [DONE], the end of the stream.
 
-    The library itself hides that; some servers send it after a reply without a finish reason.
+    The library reads that event and reports nothing; for some servers it is the only sign that a reply is complete.
     """
     usual: Any = import_module(library).AsyncStream[object]
 

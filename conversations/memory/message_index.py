@@ -347,12 +347,14 @@ def _catch_up(conversation_id: UUID | None, most: int) -> int:
         return 0  # without a transaction: on SQLite that would wait for other writers
     # PostgreSQL's writers do not wait for each other: there the notes are locked first, so that two processes never
     # compute the same terms.
-    known = _computed(_one_batch(_messages(noted))) if is_sqlite() else {}
+    batch = _one_batch(_messages(noted)) if is_sqlite() else []
+    known = _computed(batch)
     with transaction.atomic():
         if not is_sqlite():
             noted = _noted(conversation_id, most, lock=True)
-        batch = set(_one_batch(_messages(noted)))
-        noted = [note for note in noted if _id(note[1]) in batch]
+            batch = _one_batch(_messages(noted))
+        chosen = set(batch)
+        noted = [note for note in noted if _id(note[1]) in chosen]
         _index(batch, known)
         _forget(noted)
     return len(noted)
@@ -405,7 +407,7 @@ class _Source(NamedTuple):
 
 
 class _Indexable(NamedTuple):
-    """A message that the index has an entry for, its place and its source."""
+    """A message that belongs in the index, with the terms of its scopes and its source."""
 
     id: UUID
     conversation_id: UUID
@@ -436,7 +438,7 @@ def _index(ids: Collection[UUID], known: Mapping[_Source, list[str]]) -> None:
 
 
 def _indexable(ids: Collection[UUID]) -> list[_Indexable]:
-    """Those of these messages that the index has, in their order: no replaced ones, and none that is being written."""
+    """The messages among these that belong in the index, in order of time: not replaced, and not being written."""
     rows = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
     results = _results(ids)
     found = []

@@ -70,7 +70,7 @@ async def run() -> None:
 
 
 def _sweep() -> bool:
-    """Take up what was lost, and index; returns whether messages still wait to be indexed."""
+    """Recover work whose worker is gone, and index messages; returns whether some still wait to be indexed."""
     close_old_connections()
     recovery.sweep()
     return message_index.keep_up()

@@ -43,9 +43,9 @@ class StreamReader(ABC):
         """The text that one event of the stream adds; raises an exception for anything that is no event."""
 
     def finish(self) -> None:
-        """Take the reply for complete: the server has ended the stream, and some servers give no reason for that.
+        """Accept the reply as complete when the server has ended the stream: some servers give no finish reason.
 
-        A call whose arguments are incomplete, or a reply without anything, is none all the same.
+        A reply without text or calls, or with a call whose arguments are incomplete, stays unfinished.
         """
         has_all = all(call.is_whole or not call.size for call in self.calls.so_far)
         if self.finish_reason is None and has_all and (self.something or self.calls.so_far):
