@@ -94,6 +94,20 @@ def error(answer: Answer) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": "req_1"}
 
 
+def message(answer: Answer, request: Request) -> dict[str, Any]:
+    """The answer as one object."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": answer.text}] if answer.text else []
+    if answer.thoughts:
+        content.insert(0, {"type": "thinking", "thinking": answer.thoughts, "signature": SIGNATURE})
+    content += [
+        {"type": "tool_use", "id": call_id(request, place), "name": name, "input": json.loads(arguments)}
+        for place, (name, arguments) in enumerate(answer.calls)
+    ]
+    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": request.body["model"], "content": content}
+    reason = "refusal" if answer.refusal else REASONS.get(answer.reason, answer.reason)
+    return said | {"stop_reason": reason, "stop_sequence": None, "usage": _usage(answer, request)}
+
+
 async def events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
     """The events of a stream, as far as the fault lets it come."""
     usage = _usage(answer, request)

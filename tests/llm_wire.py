@@ -46,12 +46,13 @@ async def send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -
         return await _send_whole(writer, {"error": error}, answer)
     if answer.fault == "html":
         return await _send_whole(writer, PAGE, answer)
-    if request.body.get("stream"):
+    if bool(request.body.get("stream")) is not (answer.fault == "other_form"):
         return await _send_stream(writer, answer, request)
     if answer.fault in ("stall", "half", "half_stall"):
         writer.write(_head(answer, "application/json", "Content-Length: 1000") + b'{"id": "x", "choices": [{"ind')
         return _reset(writer) if answer.fault == "half" else await _stall(writer)
-    return await _send_whole(writer, _completion(answer, request), answer)
+    content = llm_messages.message(answer, request) if request.in_blocks else _completion(answer, request)
+    return await _send_whole(writer, content, answer)
 
 
 async def _send_whole(writer: asyncio.StreamWriter, content: dict[str, Any] | bytes, answer: Answer) -> bool:
@@ -86,7 +87,7 @@ async def _stream(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         yield name + _data(event)
     if not answer.events:
         async for data in llm_messages.events(answer, request) if request.in_blocks else _events(answer, request):
-            yield data
+            yield data[data.index(b"data:") :] if answer.fault == "no_names" else data
 
 
 async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:

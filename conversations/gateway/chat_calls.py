@@ -1,4 +1,5 @@
-"""Gives callers of chat completions the calls that a model means: written as text, or by another form of a name.
+"""Gives callers of chat completions the answer that a model means: calls written as text or numbered alike, other names
+of tools and of finish reasons, contents in parts.
 
 All else of an answer passes unchanged, byte by byte. The readers of the other protocols do the same (`chunks`).
 """
@@ -11,9 +12,18 @@ from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
-from conversations.gateway.chunks import chunk_in
+from conversations.gateway.chunks import DONE, chunk_in
+from conversations.gateway.messages import MAX_CALLS
 from conversations.gateway.protocol import Events, Json
-from conversations.gateway.provider_stream import DONE
+from conversations.llm.providers.choices import (
+    CallPiece,
+    as_object,
+    call_pieces,
+    finish_reason_of,
+    first_choice,
+    message_in,
+)
+from conversations.llm.providers.tool_call_chunks import Calls
 from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import WrittenCalls
 from conversations.llm.providers.written_forms import Schemas, WrittenCall
@@ -34,26 +44,22 @@ async def with_meant_calls(events: Events, tools: Schemas) -> Events:
 def meant_answer(content: bytes, tools: Schemas) -> bytes:
     """A whole chat completion with one answer, for a request that offers these tools."""
     completion = json.loads(content)
-    choices = completion.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    if not (choice := first_choice(completion)):
         return content
-    if not choice.get("finish_reason"):
-        choice = choice | {"finish_reason": "tool_calls" if message.get("tool_calls") else "stop"}
-        content = _changed(completion, choice)
-    if message.get("tool_calls"):
-        meant = _with_names(message, tools)
-        return content if meant is message else _changed(completion, choice | {"message": meant})
-    if not isinstance(message.get("content"), str) or choice["finish_reason"] not in WHOLE:
+    said = message_in(choice)
+    meant, reason = _with_calls(said, tools), _reason_of(choice, tools)
+    text, has_calls = meant.get("content"), any(piece.name for piece in call_pieces(meant))
+    if tools and not has_calls and isinstance(text, str) and reason in (None, *WHOLE):
+        written = WrittenCalls(tools)
+        before = written.take(text)
+        rest, calls = written.rest(is_whole=True)
+        if has_calls := bool(calls):
+            meant = meant | {"content": before + rest or None, "tool_calls": [_call(call) for call in calls]}
+    reason = _ending(reason or ("tool_calls" if has_calls else "stop"), has_calls=has_calls, tools=tools)
+    if meant is choice.get("message") and reason == choice.get("finish_reason"):
         return content
-    written = WrittenCalls(tools)
-    text = written.take(message["content"])
-    rest, calls = written.rest(is_whole=True)
-    if not calls:
-        return content
-    meant = message | {"content": text + rest or None, "tool_calls": [_call(call) for call in calls]}
-    return _changed(completion, choice | {"message": meant, "finish_reason": "tool_calls"})
+    answer = choice | {"message": meant, "finish_reason": reason}
+    return json.dumps(completion | {"choices": [answer]}, ensure_ascii=False).encode()
 
 
 class _Stream:
@@ -66,47 +72,49 @@ class _Stream:
     def __init__(self, tools: Schemas) -> None:
         self._tools = tools
         self._written = WrittenCalls(tools)
+        self._calls = _StreamedCalls(tools)
         self._has_calls = False
         self._open: Json = {}
 
     def take(self, event: str) -> Iterator[str]:
         """The events that stand for one of the stream."""
         chunk = chunk_in(event)
-        choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        delta = choice.get("delta") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(delta, dict):
+        if not (choice := first_choice(chunk)):
             if self._open and event.removeprefix("data:").strip() == DONE:
                 yield from self._finish()
             yield event
             return
-        self._open = {} if choice.get("finish_reason") else _without_usage(chunk)
-        reason, content = choice.get("finish_reason"), delta.get("content")
-        if delta.get("tool_calls") and not self._has_calls:
-            self._has_calls = True
-            yield from self._rest(chunk, choice, is_whole=False)
-        meant = _with_names(delta, self._tools)
-        text = self._written.take(content) if isinstance(content, str) else content
-        if text != content:
+        reason = _reason_of(choice, self._tools)
+        self._open = {} if reason else _without_usage(chunk)
+        meant = said = message_in(choice)
+        if self._tools and any(call_pieces(said)):
+            if not self._has_calls:
+                self._has_calls = True
+                yield from self._rest(chunk, choice, is_whole=False)
+            meant = self._calls.passed(said)
+        content = said.get("content")
+        if isinstance(content, str) and (text := self._written.take(content)) != content:
             meant = meant | {"content": text}
+        is_same = meant is choice.get("delta") and reason == choice.get("finish_reason")
         if reason:
-            yield from self._ended(event, chunk, choice, meant, delta)
-        elif meant is delta:
+            yield from self._ended(event if is_same else "", chunk, choice | {"delta": meant}, reason)
+        elif is_same:
             yield event
-        elif text or meant.keys() - {"content"} or meant.get("role"):
+        elif any(meant.values()):
             yield _event(chunk, choice | {"delta": meant})
 
-    def _ended(self, event: str, chunk: Json, choice: Json, meant: Json, delta: Json) -> Iterator[str]:
-        begun = _without_usage(chunk)  # it comes once, with the end
-        if meant is not delta:
-            yield _event(begun, choice | {"delta": meant, "finish_reason": None})
-        further = list(self._rest(begun, choice, is_whole=choice["finish_reason"] in WHOLE))
-        yield from further
-        if meant is delta and not further:
+    def _ended(self, event: str, chunk: Json, choice: Json, reason: str) -> Iterator[str]:
+        """The events for the last one; `event` itself, unless it is empty, if there is nothing to change."""
+        begun, delta = _without_usage(chunk), choice["delta"]  # the usage comes once, with the end
+        further = list(self._rest(begun, choice, is_whole=reason in WHOLE))
+        ending = _ending(reason, has_calls=self._has_calls, tools=self._tools)
+        if event and not further and ending == reason:
             yield event
             return
-        reason = "tool_calls" if self._has_calls and choice["finish_reason"] in WHOLE else choice["finish_reason"]
-        yield _event(chunk, choice | {"delta": {}, "finish_reason": reason})
+        if any(delta.values()):
+            yield _event(begun, choice | {"finish_reason": None})
+        yield from further
+        yield _event(chunk, choice | {"delta": {}, "finish_reason": ending})
 
     def _finish(self) -> Iterator[str]:
         choice: Json = {"index": 0}
@@ -125,37 +133,98 @@ class _Stream:
             yield _event(chunk, choice | {"delta": delta, "finish_reason": None})
 
 
+class _StreamedCalls:
+    """The calls of a stream as OpenAI sends them: each with a number and an id of its own, its arguments as text."""
+
+    def __init__(self, tools: Schemas) -> None:
+        self._tools = tools
+        self._calls = Calls(most=MAX_CALLS)
+        self._sent: dict[int, tuple[int, int]] = {}
+        """By the number of a call, the characters of its name and the pieces of its arguments that were passed on."""
+
+    def passed(self, delta: Json) -> Json:
+        """The delta with its pieces of calls; the same object if nothing changes."""
+        given = delta.get("tool_calls") or [{}]
+        if any("custom" in call for call in given if isinstance(call, dict)):
+            return delta
+        pieces = list(call_pieces(delta))
+        own = [call for call in given if isinstance(call, dict)] if len(given) == len(pieces) else [{}] * len(pieces)
+        passed = [self._passed(piece, call) for piece, call in zip(pieces, own, strict=False)]
+        if len(passed) == len(given) and all(a is b for a, b in zip(passed, given, strict=True)):
+            return delta
+        kept = {name: value for name, value in delta.items() if name not in ("tool_calls", "function_call")}
+        calls = [call for call in passed if call]
+        return kept | {"tool_calls": calls} if calls else kept
+
+    def _passed(self, piece: CallPiece, given: Json) -> Json | None:
+        """The piece in OpenAI's form; None if it adds nothing."""
+        call = self._calls.take(*piece)
+        place = next((place for place, one in enumerate(self._calls.so_far) if one is call), None)
+        if place is None:
+            return None
+        is_new = place not in self._sent
+        named, came = self._sent.get(place, (0, 0))
+        name, arguments = call.name[named:], "".join(call.pieces[came:])
+        self._sent[place] = len(call.name), len(call.pieces)
+        meant = offered_name(name, self._tools) if is_new and name else name
+        function = as_object(given.get("function"))
+        is_named = (function.get("name") or "") == meant and (function.get("arguments") or "") == arguments
+        if is_named and given.get("index") == place and (piece.id or not is_new):
+            return given
+        if not (is_new or name or arguments):
+            return None
+        others = {field: value for field, value in given.items() if field not in ("index", "id", "type", "function")}
+        first: Json = {"id": piece.id or f"call_{uuid4().hex}", "type": "function"} if is_new else {}
+        said = ({"name": meant} if meant or is_new else {}) | {"arguments": arguments}
+        return {"index": place, **first, "function": said, **others}
+
+
+def _reason_of(choice: Json, tools: Schemas) -> Any:
+    """The finish reason by OpenAI's name; that of the old form of calls stays for callers who use this form."""
+    given, meant = choice.get("finish_reason"), finish_reason_of(choice)
+    return given if meant == "aborted" or (given == "function_call" and not tools) else meant
+
+
+def _ending(reason: str, *, has_calls: bool, tools: Schemas) -> str:
+    """The finish reason that agrees with the calls: a caller would wait for the result of none."""
+    if not tools or reason not in WHOLE:
+        return reason
+    return "tool_calls" if has_calls else "stop"
+
+
 def _without_usage(chunk: Json) -> Json:
     return {name: value for name, value in chunk.items() if name != "usage"}
 
 
-def _with_names(said: Json, tools: Schemas) -> Json:
-    """A message or a delta with the offered names of its calls; the same object if it has them already."""
-    calls = said.get("tool_calls")
-    if not isinstance(calls, list):
+def _with_calls(said: Json, tools: Schemas) -> Json:
+    """A whole message with its calls in OpenAI's form and by the offered names; the same object if it has them so."""
+    given = said.get("tool_calls") or []
+    is_known = isinstance(given, list) and all(isinstance(call, dict) and "custom" not in call for call in given)
+    if not tools or not is_known:
         return said
-    named = [_named(call, tools) for call in calls]
-    is_same = all(one is call for one, call in zip(named, calls, strict=True))
-    return said if is_same else said | {"tool_calls": named}
+    pieces = list(call_pieces(said))
+    if not all(piece.name for piece in pieces):
+        return said
+    own = given or [{}] * len(pieces)
+    calls = [_whole_call(piece, call, tools) for piece, call in zip(pieces, own, strict=True)]
+    if len(calls) == len(given) and all(a is b for a, b in zip(calls, given, strict=True)):
+        return said
+    return {name: value for name, value in said.items() if name != "function_call"} | {"tool_calls": calls}
 
 
-def _named(call: Any, tools: Schemas) -> Any:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(name := function.get("name"), str) or not name:
-        return call
-    if (meant := offered_name(name, tools)) == name:
-        return call
-    return call | {"function": function | {"name": meant}}
+def _whole_call(piece: CallPiece, given: Json, tools: Schemas) -> Json:
+    name = offered_name(piece.name, tools)
+    if given.get("id") and given.get("function") == {"name": name, "arguments": piece.arguments}:
+        return given
+    function = {"name": name, "arguments": piece.arguments}
+    own = {"id": piece.id or f"call_{uuid4().hex}", "type": "function", "function": function}
+    return given | own
+
+
+def _event(chunk: Json, choice: Json) -> str:
+    return f"data: {json.dumps(chunk | {'choices': [choice]}, ensure_ascii=False)}\n\n"
 
 
 def _call(call: WrittenCall) -> Json:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": f"call_{uuid4().hex}", "type": "function", "function": function}
-
-
-def _changed(completion: Json, choice: Json) -> bytes:
-    return json.dumps(completion | {"choices": [choice, *completion["choices"][1:]]}, ensure_ascii=False).encode()
-
-
-def _event(chunk: Json, choice: Json) -> str:
-    return f"data: {json.dumps(chunk | {'choices': [choice]}, ensure_ascii=False)}\n\n"

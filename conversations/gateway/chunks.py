@@ -15,7 +15,9 @@ from uuid import uuid4
 
 from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
-from conversations.llm.providers.tool_call_chunks import Call, Calls, extra_in, text_of
+from conversations.llm.errors import BrokenReply
+from conversations.llm.providers.choices import call_pieces, finish_reason_of, first_choice, message_in
+from conversations.llm.providers.tool_call_chunks import Call, Calls
 from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import WrittenCalls
 from conversations.llm.providers.written_forms import Schemas
@@ -23,6 +25,9 @@ from conversations.llm.thinking.reasoning_fields import ReasoningFields
 from conversations.llm.thinking.thinking_tags import ThinkingTags, split_closed
 
 Json = dict[str, Any]
+
+DONE = "[DONE]"
+"""The data of the last event of a stream of chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +103,15 @@ class PartialCompletion:
 
     def whole(self, completion: Json) -> list[PartDelta]:
         """The pieces of a completion that came at once."""
-        choices = completion.get("choices")
-        choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-        said = _object(choice.get("message"))
+        choice = first_choice(completion)
+        said = message_in(choice)
+        calls = list(call_pieces(said))
         thought, text = split_closed(_text(said.get("content")))
         spoken = {name: value for name, value in said.items() if name not in ("tool_calls", "function_call")}
         chunk = {"choices": [{"delta": spoken | {"content": text}, "finish_reason": choice.get("finish_reason")}]}
-        self._has_late_calls = any(_calls_in(said))
+        self._has_late_calls = bool(calls)
         pieces = [*self._taken(chunk | {"usage": completion.get("usage")}), *self._rest()]
-        for _, id, name, arguments, extra in _calls_in(said):
+        for _, id, name, arguments, extra in calls:
             named = offered_name(name, self._tools)
             call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", named, extra)
             self._begun.append(call)
@@ -114,13 +119,12 @@ class PartialCompletion:
         return [PartDelta("thought", thought), *pieces] if thought else pieces
 
     def _taken(self, chunk: Json) -> Iterator[PartDelta]:
-        usage, choices = chunk.get("usage"), chunk.get("choices")
+        usage = chunk.get("usage")
         self.usage = usage if isinstance(usage, dict) and usage else self.usage
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict):
+        if not (choice := first_choice(chunk)):
             return
-        delta = _object(choice.get("delta"))
-        self.reason = choice.get("finish_reason") or self.reason
+        delta = message_in(choice)
+        self.reason = finish_reason_of(choice) or self.reason
         thought = self._fields.take(delta)
         tagged, text = self._tags.take(_text(delta.get("content")))
         text = self._written.take(text) + _text(delta.get("refusal"))
@@ -131,12 +135,18 @@ class PartialCompletion:
                 yield PartDelta("thought", thought + tagged)
             if text:
                 yield PartDelta("text", text)
-        self._gather(delta)
+        for piece in call_pieces(delta):
+            self._calls.take(*piece)
         if self.has_calls:
             yield from self._of_first()
 
     def _rest(self) -> Iterator[PartDelta]:
-        """The pieces that are complete only at the end: a held tag, parallel calls, and text after them."""
+        """The pieces that are complete only at the end: a held tag, parallel calls, and text after them.
+
+        Raises BrokenReply if the provider ended the answer by a fault of its own.
+        """
+        if self.reason == "aborted":
+            raise BrokenReply("The provider broke the reply off. Try again.")
         held = self._written.take(self._tags.rest())
         is_whole = self.reason in (None, "stop", "tool_calls") and not (self.has_calls or self._has_late_calls)
         further, written = self._written.rest(is_whole=is_whole)
@@ -154,12 +164,6 @@ class PartialCompletion:
                     yield PartDelta("call", call.arguments.strip() or "{}", self._begin(call))
         if self._late:
             yield PartDelta("text", "".join(self._late))
-
-    def _gather(self, delta: Json) -> None:
-        given = list(_calls_in(delta))
-        for place, (index, id, name, arguments, extra) in enumerate(given):
-            number = index if index is not None else place if len(given) > 1 else None
-            self._calls.take(number, id=id, name=name, arguments=arguments, extra=extra)
 
     def _of_first(self, *, is_over: bool = False) -> Iterator[PartDelta]:
         """More of the first call, once its name is whole: its arguments have begun, or all is there."""
@@ -181,19 +185,6 @@ class PartialCompletion:
         return begun
 
 
-def _calls_in(said: Json) -> Iterator[tuple[int | None, str, str, str, Json]]:
-    """The number (None: none is given), id, name, arguments and further fields of each call in a message or delta."""
-    calls = said.get("tool_calls")
-    given = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    if isinstance(old := said.get("function_call"), dict):
-        given.append({"index": 0, "function": old})
-    for call in given:
-        index, function = call.get("index"), _object(call.get("function"))
-        name, arguments = str(function.get("name") or ""), text_of(function.get("arguments"))
-        number = index if isinstance(index, int) else None
-        yield number, str(call.get("id") or ""), name, arguments, extra_in(call)
-
-
 def arguments_of(text: str) -> Json:
     """The arguments of a call as an object; other values are wrapped in one."""
     try:
@@ -208,15 +199,8 @@ def event(name: str, data: Json) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def _object(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(content: object) -> str:
-    """A content's text; some servers send it as a list of parts."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def chunk_in(event: str) -> Json:

@@ -20,11 +20,13 @@ from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.character_repair import whole_answer, with_whole_characters
 from conversations.gateway.chat_calls import meant_answer, with_meant_calls
 from conversations.gateway.checkpoints import State
+from conversations.gateway.chunks import event
 from conversations.gateway.options import LIMITS
 from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, CallerRequest, Events, Json, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
+from conversations.llm.providers.message_events import events_of, message_of
 
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
 
@@ -54,19 +56,18 @@ async def forwarded(
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
     of = replace(_asked(asked, call), tokens=call.before if state else None)
     telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
-    if not provider.is_stream:
+    if not (provider.is_stream and asked.is_stream):
         content, call.spent = await provider_stream.whole(provider)
         call.answered()
         record_later(call)
-        as_stream = asked.is_stream and protocol is not CHAT
         content = whole_answer(content)
-        if protocol is CHAT and of.tools and asked.choices == 1:
+        if protocol is CHAT and asked.choices == 1:
             content = meant_answer(content, of.tools)
-        return await _whole(content, of, call, telling, is_stream=as_stream)
+        return await _whole(content, of, call, telling, asked)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
     take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
     events = with_whole_characters(provider_stream.events(provider, tally, take))
-    if protocol is CHAT and of.tools and asked.choices == 1:
+    if protocol is CHAT and asked.choices == 1:
         events = with_meant_calls(events, of.tools)
     if telling.events:
         events = telling.events(events, of)
@@ -81,14 +82,8 @@ async def _searched(
     completion = await history_tools.answer(asked, body, state, call)
     call.answered()
     record_later(call)
-    of = _asked(asked, call)
-    if protocol is not CHAT:
-        return await _whole(json.dumps(completion).encode(), of, call, protocol, is_stream=asked.is_stream)
-    told = await COMPACTED_CHAT.whole(completion, of) if COMPACTED_CHAT.whole else completion
-    if not asked.is_stream:
-        return JsonResponse(told, headers=call.headers)
-    events = history_tools.as_chunks(told, with_usage=asked.wants_usage)
-    return HttpResponse(events, content_type=EVENT_STREAM, headers=call.headers)
+    telling = COMPACTED_CHAT if protocol is CHAT else protocol
+    return await _whole(json.dumps(completion).encode(), _asked(asked, call), call, telling, asked)
 
 
 def _asked(asked: GatewayRequest, call: Call) -> CallerRequest:
@@ -120,13 +115,16 @@ async def _by_messages(
     call.uses(state, tokens=used, estimated=asked.estimated(state))
     opening = native.ask_messages(asked.profile, body, request.headers, asking=call.asking)
     provider = await held.enter_async_context(opening)
-    if not provider.is_stream:
-        content, call.spent = await provider_stream.whole(provider, native.spent_by)
+    if not (provider.is_stream and asked.is_stream):
+        content, call.spent = await provider_stream.whole(provider, native.spent_by, message_of)
         call.answered()
         record_later(call)
         content = whole_answer(content)
         if state:
             content = native.with_tokens(content.decode(), call.before).encode()
+        if asked.is_stream:
+            text = "".join(event(one["type"], one) for one in events_of(json.loads(content)))
+            return HttpResponse(text, content_type=EVENT_STREAM, headers=call.headers)
         return HttpResponse(content, content_type=JSON, headers=call.headers)
     tally, kept = provider_stream.Tally(), held.pop_all()
     events = with_whole_characters(provider_stream.events(provider, tally, native.take_event))
@@ -145,14 +143,17 @@ def _streamed(
     return stream(Stream(events, tally, call, close, protocol), call)
 
 
-async def _whole(content: bytes, of: CallerRequest, call: Call, protocol: Protocol, *, is_stream: bool) -> HttpResponse:
-    """The answer of a provider that came at once."""
-    if protocol.whole is None or protocol.events is None:
+async def _whole(
+    content: bytes, of: CallerRequest, call: Call, protocol: Protocol, asked: GatewayRequest
+) -> HttpResponse:
+    """The answer of a provider that came at once, as one object or as a stream, as the caller asked."""
+    if asked.is_stream:
+        events = streamed(json.loads(content), with_usage=asked.wants_usage or asked.protocol is not CHAT)
+        events = protocol.events(events, of) if protocol.events else events
+        text = "".join([event async for event in events])
+        return HttpResponse(text, content_type=EVENT_STREAM, headers=call.headers)
+    if protocol.whole is None:
         return HttpResponse(content, content_type=JSON, headers=call.headers)
-    completion = json.loads(content)
-    if is_stream:
-        said = "".join([event async for event in protocol.events(streamed(completion), of)])
-        return HttpResponse(said, content_type=EVENT_STREAM, headers=call.headers)
-    answer = await protocol.whole(completion, of)
+    answer = await protocol.whole(json.loads(content), of)
     await of.hold(answer)
     return JsonResponse(answer, headers=call.headers)

@@ -63,22 +63,6 @@ async def answer(asked: GatewayRequest, body: Json, state: State, call: Call) ->
     return completion
 
 
-def as_chunks(completion: Json, *, with_usage: bool) -> str:
-    """The events of a stream that says a whole chat completion in one chunk."""
-    head = {name: value for name, value in completion.items() if name not in ("choices", "usage", "object")}
-    head["object"] = "chat.completion.chunk"
-    (choice,) = completion["choices"]
-    said = dict(choice["message"])
-    if said.get("tool_calls"):
-        said["tool_calls"] = [{"index": place} | one for place, one in enumerate(said["tool_calls"])]
-    piece = {"index": 0, "delta": said, "finish_reason": choice.get("finish_reason") or "stop"}
-    chunks = [head | {"choices": [piece]}]
-    if with_usage and completion.get("usage"):
-        chunks.append(head | {"choices": [], "usage": completion["usage"]})
-    events = [json.dumps(chunk, ensure_ascii=False) for chunk in chunks]
-    return "".join(f"data: {event}\n\n" for event in (*events, provider_stream.DONE))
-
-
 async def _asked(asked: GatewayRequest, body: Json, call: Call) -> Json:
     async with ask_upstream(asked.profile, body, asking=call.asking) as provider:
         content, spent = await provider_stream.whole(provider)

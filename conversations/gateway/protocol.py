@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conversations.errors import Refused, as_json
-from conversations.gateway.chunks import PartialCompletion
+from conversations.gateway.chunks import DONE, PartialCompletion
+from conversations.llm.providers.choices import finish_reason_of, message_in
 from conversations.llm.providers.written_forms import Schemas
 from conversations.models import ModelProfile
 
@@ -143,16 +144,20 @@ COMPACTED_CHAT = replace(CHAT, whole=_told_whole, events=_told_events)
 """Report the client's own token usage, not the compacted one: clients that compact themselves decide by it."""
 
 
-async def streamed(completion: Json) -> Events:
-    """A whole chat completion as the one event of a stream."""
-    choices = [
-        {"index": choice.get("index", 0), "delta": _delta(choice), "finish_reason": choice.get("finish_reason")}
-        for choice in completion.get("choices") or ()
-    ]
-    yield f"data: {json.dumps({'choices': choices, 'usage': completion.get('usage')})}\n\n"
+async def streamed(completion: Json, *, with_usage: bool) -> Events:
+    """A whole chat completion as the events of a stream: all of it in one chunk, its usage in another."""
+    head = {name: value for name, value in completion.items() if name not in ("choices", "usage")}
+    head["object"] = "chat.completion.chunk"
+    chunks: list[Json] = [head | {"choices": [_streamed(choice) for choice in completion.get("choices") or ()]}]
+    if with_usage and completion.get("usage"):
+        chunks.append(head | {"choices": [], "usage": completion["usage"]})
+    for data in (*(json.dumps(chunk, ensure_ascii=False) for chunk in chunks), DONE):
+        yield f"data: {data}\n\n"
 
 
-def _delta(choice: Json) -> Json:
-    said = choice.get("message") or {}
-    calls = [{"index": place} | call for place, call in enumerate(said.get("tool_calls") or ())]
-    return said | {"tool_calls": calls}
+def _streamed(choice: Json) -> Json:
+    said = message_in(choice)
+    if said.get("tool_calls"):
+        said = said | {"tool_calls": [{"index": place} | call for place, call in enumerate(said["tool_calls"])]}
+    reason = finish_reason_of(choice) or "stop"
+    return {"index": choice.get("index", 0), "delta": said, "finish_reason": reason}

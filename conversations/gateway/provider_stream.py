@@ -11,6 +11,8 @@ from contextlib import aclosing, suppress
 from importlib import import_module
 from typing import Any
 
+from conversations.gateway.chunks import DONE
+from conversations.gateway.gathered_streams import completion_of, events_in
 from conversations.gateway.upstream import Upstream
 from conversations.llm.errors import BrokenReply
 from conversations.llm.port import ReportedTokens
@@ -18,7 +20,6 @@ from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import spent_of
 from conversations.llm.providers.provider import whole_seconds
 
-DONE = "[DONE]"
 MAX_ANSWER_BYTES = 50_000_000
 """The most bytes of an answer in one piece."""
 _USAGE = re.compile(r'"usage":\s*\{')
@@ -51,10 +52,14 @@ class Tally:
         self._unfinished -= len(_FINISHED.findall(data))
 
 
+Gather = Callable[[list[dict[str, Any]]], dict[str, Any] | None]
+"""Makes one answer of the events of a stream; None if the stream is not complete."""
+
+
 async def whole(
-    of: Upstream, spent_of: Callable[[Any], ReportedTokens | None] = spent_of
+    of: Upstream, spent_of: Callable[[Any], ReportedTokens | None] = spent_of, gather: Gather = completion_of
 ) -> tuple[bytes, ReportedTokens | None]:
-    """(the response, which is one JSON object, unchanged; its usage). Raises ModelError for any other answer."""
+    """(the answer as one JSON object, unchanged unless the server has streamed it; its usage). Raises ModelError."""
     with of.faults_explained():
         async with asyncio.timeout(whole_seconds(of.who.timeout)):
             content = await _read(of)
@@ -62,6 +67,12 @@ async def whole(
             answer = json.loads(content)
         except ValueError:
             answer = None
+        if answer is None and (streamed := events_in(content)):
+            for event in streamed:
+                require_no_error(event, of.who)
+            if (answer := gather(streamed)) is None:
+                raise BrokenReply(f"{of.who.name}: the provider broke the reply off. Try again.")
+            content = json.dumps(answer, ensure_ascii=False).encode()
         if not isinstance(answer, dict):
             raise BrokenReply(f"{of.who.name}: what the provider sent is not a reply. Try again.")
         require_no_error(answer, of.who)

@@ -7,7 +7,6 @@ begins, with pings until the answer comes. A fault that comes later is the strea
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any
@@ -17,8 +16,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from conversations.gateway.call_log import GONE, Call, record_later
-from conversations.gateway.protocol import Protocol, streamed
-from conversations.gateway.provider_stream import DONE
+from conversations.gateway.protocol import Protocol
 from conversations.gateway.responses import as_refusal, body_of, stream
 
 type Answer = asyncio.Future[HttpResponseBase]
@@ -88,12 +86,4 @@ class _Waiting:
                 async for part in parts:
                     yield part
         elif isinstance(response, HttpResponse):
-            yield await _events(response)
-
-
-async def _events(response: HttpResponse) -> bytes:
-    """An answer that came at once, as events: a provider may not stream though it is asked to."""
-    if not response.headers["Content-Type"].startswith("application/json"):
-        return response.content
-    events = [event async for event in streamed(json.loads(response.content))]
-    return "".join([*events, f"data: {DONE}\n\n"]).encode(errors="replace")
+            yield response.content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
@@ -30,7 +29,6 @@ from conversations.runtime import metrics
 
 MAX_FORMS = 12
 """The most forms in which a request is sent, each after a refusal of the one before."""
-_KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
 
 STATUS: dict[type[ModelError], tuple[int, str]] = {
     errors.NotConfigured: (503, "no_model"),
@@ -221,8 +219,4 @@ def _refusal(error: ModelError, fault: Exception, key: str) -> Exception:
     """The refusal, with the provider's reason if the caller can act on it, and never if it may quote our `key`."""
     if not isinstance(error, errors.RequestRefused):
         return error
-    said = fault_mapping.error_object(getattr(fault, "body", None)).get("message")
-    if not isinstance(said, str):
-        return failed(error)
-    said = said.replace(key, "[…]") if key else said
-    return failed(error, said=_KEYS.sub("[…]", said)[:1_000])
+    return failed(error, said=fault_mapping.words_of(getattr(fault, "body", None), secret=key)[:1_000])

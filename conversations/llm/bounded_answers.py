@@ -6,6 +6,7 @@ the memory. The bounds hold for every request of every client (`conversations.ll
 
 from __future__ import annotations
 
+import json
 import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
@@ -23,6 +24,8 @@ LARGEST_ERROR, ERROR_SECONDS = 100_000, 10.0
 """The bytes and the seconds that are read of an error; the rest is left out."""
 PIECE = 1_000_000
 """The most bytes that are unpacked at once."""
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+"""White space and a byte order mark, which may stand before an object."""
 
 
 class Unacceptable(httpx2.TransportError):
@@ -80,6 +83,40 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+class ObjectAsEvent(httpx2.AsyncByteStream):
+    """A response's body in which a single JSON object becomes an event of a stream; any other body is unchanged.
+
+    Some servers answer with one object although they are asked to stream.
+    """
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces: list[bytes] = []
+        is_object: bool | None = None
+        async for piece in self._stream:
+            pieces.append(piece)
+            if is_object is None and (begun := b"".join(pieces).lstrip(_BLANK)):
+                is_object = begun.startswith(b"{")
+            if is_object is False:
+                yield b"".join(pieces)
+                pieces = []
+        if pieces:
+            yield _as_event(b"".join(pieces))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _as_event(content: bytes) -> bytes:
+    try:
+        data = json.dumps(json.loads(content))
+    except ValueError:
+        return content
+    return f"data: {data}\n\n".encode()
 
 
 class _Unpacking:

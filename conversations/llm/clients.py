@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
@@ -73,18 +75,29 @@ def stream_class(library: Library) -> Any:
     """The library's stream class, with `is_done`: whether the server has sent [DONE], the end of the stream.
 
     The library reads that event and reports nothing; for some servers it is the only sign that a reply is complete.
+    A server that answers with one object instead of a stream yields it as one event. Events without JSON are left out.
+    Anthropic's library reads only events with a name, which some servers leave to the type in the data.
     """
     usual: Any = import_module(library).AsyncStream[object]
+    bounded_answers = import_module("conversations.llm.bounded_answers")
 
     class Stream(usual):
         is_done = False
 
         async def _iter_events(self) -> AsyncGenerator[Any]:
+            self.response.stream = bounded_answers.ObjectAsEvent(self.response.stream)
             async for event in super()._iter_events():
                 self.is_done = self.is_done or event.data.startswith("[DONE]")
-                yield event
+                if event.data.lstrip().startswith(("{", "[")):
+                    yield event if event.event or library != "anthropic" else _named(event)
 
     return Stream
+
+
+def _named(event: Any) -> Any:
+    with suppress(ValueError, AttributeError):
+        return type(event)(event=json.loads(event.data).get("type"), data=event.data)
+    return event
 
 
 @cache

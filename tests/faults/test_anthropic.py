@@ -226,6 +226,18 @@ async def test_thoughts_are_no_part_of_the_reply(llm, model):
     assert "".join(delta.text for delta in await streamed(model)) == "Yes."
 
 
+async def test_a_message_that_comes_as_one_object_is_read(llm, model):
+    llm.enqueue("Yes.", thoughts="Is it?", fault="other_form")
+    deltas = await streamed(model)
+    assert ("".join(one.text for one in deltas), "".join(one.thought for one in deltas)) == ("Yes.", "Is it?")
+    assert (deltas[-1].finish_reason, deltas[-1].spent is not None) == ("stop", True)
+
+
+async def test_events_without_names_are_read(llm, model):
+    llm.enqueue("Yes.", fault="no_names")
+    assert (await completed(model)).text == "Yes."
+
+
 async def test_a_request_is_what_was_assembled_and_no_more(llm, model):
     await streamed(model)
     assert llm.last_request.body == {

@@ -5,7 +5,7 @@ come back to the model that wrote them.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import pytest
@@ -103,6 +103,16 @@ def test_a_reply_that_announces_calls_and_has_none_ends_the_turn(caller: Caller,
     assert '"stop_reason": "end_turn"' in answer.text
 
 
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("reason", ["abort", "error"])
+def test_an_answer_that_a_server_gives_up_is_an_error(caller: Caller, reason: str, is_stream: bool) -> None:
+    caller.served.llm.enqueue("Half of", finish_reason=reason)
+    body = {"model": "scripted", "max_tokens": 500, "messages": [{"role": "user", "content": "Go on."}]}
+    answer = caller.post(json.dumps(body | {"stream": is_stream}), path="/messages")
+    assert "The provider broke the reply off." in answer.text and '"stop_reason": "end_turn"' not in answer.text
+    assert answer.status_code == (200 if is_stream else 502)
+
+
 @pytest.mark.parametrize("arguments", ["", None, " "])
 @pytest.mark.parametrize("path", ["/messages", "/responses"])
 def test_a_call_without_arguments_has_an_empty_object(caller: Caller, path: str, arguments: str | None) -> None:
@@ -194,6 +204,122 @@ def test_a_call_that_a_model_writes_as_text_is_a_call(caller: Caller, path: str,
     )
     ((_, arguments),) = calls_of(caller, path, is_stream=is_stream)
     assert json.loads(arguments) == {"path": "a.txt"}
+
+
+FORMS = ["/chat/completions", "/responses", "/messages", "/messages of Claude"]
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_has_the_form_that_was_asked_for(caller: Caller, claude: str, form: str, is_stream: bool) -> None:
+    """Some servers stream though one object was asked for, and others send one object in place of a stream."""
+    path, _, is_claude = form.partition(" ")
+    ask = {"model": claude if is_claude else "scripted", "max_tokens": 3_000, "stream": is_stream}
+    tool: Any = {"name": "read", "input_schema": TOOL}
+    if path != "/messages":
+        tool = {"type": "function", "name": "read", "parameters": TOOL}
+    ask["tools"] = [{"type": "function", "function": tool} if path == "/chat/completions" else tool]
+    ask |= (
+        {"input": "Read."}
+        if path == "/responses"
+        else {"messages": [{"role": "user", "content": [{"type": "text", "text": "Read."}]}]}
+    )
+    given = {"text": "I look.", "calls": [("read", A), ("read", B)]}
+    answers = []
+    for fault in (None, "other_form"):
+        caller.served.llm.enqueue(**given, fault=fault)
+        answers.append(caller.post(json.dumps(ask), path=path))
+    usual, other = answers
+    assert other.status_code == 200, other.text
+    assert other.headers["content-type"].split(";")[0] == usual.headers["content-type"].split(";")[0]
+    assert _said(other.text, is_stream=is_stream) == _said(usual.text, is_stream=is_stream)
+
+
+def _said(answer: str, *, is_stream: bool) -> list[str]:
+    """The text, the arguments and the finish reasons in an answer of any protocol, each as one text."""
+    data = [line[5:].strip() for line in answer.split("\n") if line.startswith("data:")] if is_stream else [answer]
+    found: dict[str, str] = {}
+
+    def walk(value: Any, name: str = "") -> None:
+        if isinstance(value, dict):
+            for key, one in value.items():
+                if key != "response":  # the end of a stream of Responses has all of it again
+                    walk(one, key)
+        elif isinstance(value, list):
+            for one in value:
+                walk(one, name)
+        elif isinstance(value, str) and name in ("content", "text", "arguments", "partial_json", "path", "stop_reason"):
+            found[name] = found.get(name, "") + value.replace(" ", "")
+        elif value and name == "finish_reason":
+            found[name] = value
+
+    for one in data:
+        walk(json.loads(one) if one != "[DONE]" else {})
+    return sorted(found.items())
+
+
+@pytest.fixture
+def claude(caller: Caller) -> Iterator[str]:
+    """A model behind Anthropic's Messages."""
+    caller.run(
+        "from conversations.models import ModelProfile\n"
+        "ModelProfile.objects.get_or_create(name='claude', defaults={'provider': 'anthropic', 'model_id': 'claude-x', "
+        f"'base_url': '{caller.served.llm.url}', 'api_key': 'sk-ant', 'window': 9_000}})"
+    )
+    yield "claude"
+    caller.rows("DELETE FROM conversations_modelprofile WHERE name = 'claude'")
+
+
+@pytest.mark.parametrize("habit", STREAMS)
+def test_callers_of_chat_completions_get_calls_numbered_apart(caller: Caller, habit: str) -> None:
+    text, calls, reason = chat_calls(caller, is_stream=True, events=STREAMS[habit])
+    assert [(name, json.loads(arguments)) for name, arguments in calls] == [
+        ("read", {"path": "a.txt"}), ("read", {"path": "b.txt"}),
+    ]  # fmt: skip
+    assert (text, reason) == ("", "tool_calls")
+
+
+PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": "Done."}]
+
+
+@pytest.mark.parametrize("tools", [{}, {"read": TOOL}], ids=["without tools", "with tools"])
+async def test_other_forms_of_an_answer_reach_callers_of_chat_completions_in_openai_s(tools: dict[str, Any]) -> None:
+    async def said(*choices: dict[str, Any]) -> list[dict[str, Any]]:
+        async def stream() -> AsyncGenerator[str]:
+            for choice in choices:
+                yield f"data: {json.dumps({'choices': [choice]})}\n\n"
+
+        events = [event async for event in with_meant_calls(stream(), tools)]
+        return [json.loads(event[5:])["choices"][0] for event in events]
+
+    def whole(**choice: Any) -> dict[str, Any]:
+        content = meant_answer(json.dumps({"choices": [choice]}).encode(), tools)
+        answer: dict[str, Any] = json.loads(content)["choices"][0]
+        return answer
+
+    thought = {"content": "Done.", "reasoning_content": "Hm."}
+    assert whole(message={"content": PARTS}, finish_reason="eos") == {"message": thought, "finish_reason": "stop"}
+    begun, ended = await said({"delta": {"content": PARTS}}, {"delta": None, "finish_reason": "STOP"})
+    assert (begun["delta"], ended) == (thought, {"delta": {}, "finish_reason": "stop"})
+    for choice in (
+        {"message": {"content": "Done."}, "finish_reason": "stop"},
+        {"text": "Done.", "finish_reason": "eos"},
+    ):
+        assert [one["delta"] for one in await said(choice)] == [{"content": "Done."}, {}]
+    old = {"function_call": {"name": "read", "arguments": A}}
+    answer = whole(message=old, finish_reason="function_call")
+    begun, ended = (await said({"delta": old}, {"delta": {}, "finish_reason": "function_call"}))[-2:]
+    if not tools:  # a caller of the old form
+        assert answer == {"message": old, "finish_reason": "function_call"}
+        assert (begun["delta"], ended["finish_reason"]) == (old, "function_call")
+        return
+    for call, reason in (
+        (answer["message"]["tool_calls"][0], answer["finish_reason"]),
+        (begun["delta"]["tool_calls"][0], ended["finish_reason"]),
+    ):
+        assert (call["function"], call["type"], reason) == (old["function_call"], "function", "tool_calls")
+        assert call["id"].startswith("call_")
+    assert whole(message={"content": "Done."}, finish_reason="tool_calls")["finish_reason"] == "stop"
 
 
 def chat_calls(caller: Caller, *, is_stream: bool, **answer: Any) -> tuple[str, list[tuple[str, str]], str]:

@@ -9,6 +9,7 @@ from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.anthropic_blocks import blocks_of, tools_of
 from conversations.llm.providers.anthropic_thinking import Effort, Thinking
 from conversations.llm.providers.dialects import Dialect
+from conversations.llm.providers.message_events import events_of
 from conversations.llm.providers.provider import Provider
 from conversations.llm.providers.stream_reader import StreamReader, plausible
 from conversations.llm.providers.tool_call_chunks import text_of
@@ -58,6 +59,8 @@ class Events(StreamReader):
                 self._count(event.get("index"), text)
                 self.something = self.something or bool(text)
                 return text
+            case "message":
+                return self._take_whole(event)
             case "message_start":
                 self._reckon(event["message"].get("usage"))
             case "message_delta":
@@ -67,6 +70,15 @@ class Events(StreamReader):
             case "message_stop":
                 self.finish()
         return ""
+
+    def _take_whole(self, message: dict[str, Any]) -> str:
+        """Read a message that came as one object instead of a stream."""
+        texts, thoughts = [], []
+        for event in events_of(message):
+            texts.append(self.take(event))
+            thoughts.append(self.thought)
+        self.thought = "".join(thoughts)
+        return "".join(texts)
 
     def _begin(self, event: dict[str, Any]) -> None:
         """Read a block's beginning; a call's arguments follow in later events, or come at once from some servers."""

@@ -66,6 +66,10 @@ MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
 _KEY = re.compile(r"""['"\\]+message['"\\]+\s*:""")
 """The name of the field with the words, which is no word of them."""
+WORD_FIELDS = ("message", "error", "detail", "msg", "error_message", "errors")
+"""The fields of an error in which servers give their words, the first of them first."""
+MAX_FAULTS = 5
+"""The most faults of a list whose words are read."""
 OVERFLOW_STATUSES = (400, 413, 422)
 """The statuses with which servers refuse a prompt that is too long, in words of their own."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing_error|credit balance is too low")
@@ -156,12 +160,26 @@ def words_of(body: object, *, secret: str = "") -> str:
 
     `secret`, the request's key, and everything that looks like a key are hidden.
     """
-    error = error_object(body)
-    found = next((error[name] for name in ("message", "detail", "error") if isinstance(error.get(name), str)), "")
+    found = _words_in(body, depth=4)
     found = (found.replace(secret, HIDDEN) if secret else found)[:MAX_READ_CHARS]
     words = "".join(one for one in " ".join(found.split()) if one.isprintable())  # no database holds all the others
     words = " ".join(words.split())
     return "" if _CODE.fullmatch(words) else _SECRET.sub(HIDDEN, words)
+
+
+def _words_in(body: object, *, depth: int) -> str:
+    """The words of an error: a text that is no page, the first field with words, or the faults of a list."""
+    if isinstance(body, str):
+        return "" if body.lstrip()[:9].lower().startswith(("<html", "<!doctype")) else body
+    if not depth:
+        return ""
+    if isinstance(body, list):
+        return "; ".join(filter(None, (_words_in(one, depth=depth - 1) for one in body[:MAX_FAULTS])))
+    if not isinstance(body, dict):
+        return ""
+    words = next(filter(None, (_words_in(body.get(name), depth=depth - 1) for name in WORD_FIELDS)), "")
+    place = body.get("loc")  # of a fault that FastAPI's servers list
+    return f"{'.'.join(map(str, place))}: {words}" if words and isinstance(place, list) else words
 
 
 def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | None) -> ModelError:
@@ -228,7 +246,9 @@ def code_of(body: object) -> str:
 
 
 def error_object(body: object) -> dict[str, Any]:
-    """The error object in a body, or the body itself if it has none."""
+    """The error object in a body, or the body itself if it has none. Gemini sends a list with one error."""
+    if isinstance(body, list) and body:
+        body = body[0]
     if not isinstance(body, dict):
         return {}
     error = body.get("error")
@@ -296,4 +316,6 @@ def _midway(body: object, asked: Endpoint, begun: bool) -> ModelError:
         return error_of_status(400, body, asked)
     if not begun and 400 <= status < 600:
         return error_of_status(status, body, asked)
-    return BrokenReply(f"{asked.name}: the provider broke the reply off{f' ({code})' if code else ''}. Try again.")
+    error = BrokenReply(f"{asked.name}: the provider broke the reply off{f' ({code})' if code else ''}. Try again.")
+    error.provider_words = words_of(body, secret=asked.secret)
+    return error

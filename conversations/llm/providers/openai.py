@@ -16,10 +16,11 @@ from conversations.llm.providers.cache_breakpoints import (
     with_breakpoints,
     without_breakpoints,
 )
+from conversations.llm.providers.choices import call_pieces, finish_reason_of, first_choice, message_in
 from conversations.llm.providers.dialects import dialect_of
 from conversations.llm.providers.provider import Provider, RequestForm
 from conversations.llm.providers.stream_reader import StreamReader, plausible
-from conversations.llm.providers.tool_call_chunks import extra_in, is_whole, object_of, text_of
+from conversations.llm.providers.tool_call_chunks import is_whole, object_of
 from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.providers.written_calls import WrittenCalls
 from conversations.llm.request import Prompt
@@ -67,20 +68,6 @@ class Options:
 EFFORT = "reasoning_effort"
 ABOUT_EFFORT = re.compile(r"reason|effort|think", re.IGNORECASE)
 
-FINISH_REASONS = {
-    "max_tokens": "length",
-    "max_output_tokens": "length",
-    "model_length": "length",
-    "safety": "content_filter",
-    "recitation": "content_filter",
-    "prohibited_content": "content_filter",
-    "refusal": "content_filter",
-    "abort": "aborted",
-    "error": "aborted",
-    "insufficient_system_resource": "aborted",
-}
-"""OpenAI's finish reasons for those of Mistral, Gemini, vLLM, OpenRouter and DeepSeek, in lower case."""
-
 
 class Chunks(StreamReader):
     """Reads the chunks of a streamed chat completion."""
@@ -95,12 +82,10 @@ class Chunks(StreamReader):
     @staticmethod
     def is_news(event: Any) -> bool:
         """Whether a chunk shows progress: empty ones keep a connection alive; thoughts come in fields of many names."""
-        choices = event.get("choices") if isinstance(event, dict) else None
-        if not choices or not isinstance(choices[0], dict):
+        if not (choice := first_choice(event)):
             return bool(isinstance(event, dict) and event.get("usage"))
-        delta = choices[0].get("delta")
-        fields = delta.items() if isinstance(delta, dict) else ()
-        return bool(choices[0].get("finish_reason")) or any(value for name, value in fields if name != "role")
+        fields = message_in(choice).items()
+        return bool(choice.get("finish_reason")) or any(value for name, value in fields if name != "role")
 
     def take(self, event: dict[str, Any]) -> str:
         self.thought = ""
@@ -108,9 +93,8 @@ class Chunks(StreamReader):
         if not event.get("choices"):
             return ""
         choice = event["choices"][0]
-        reason = choice.get("finish_reason")
-        self.finish_reason = FINISH_REASONS.get(str(reason).lower(), reason) or self.finish_reason
-        delta = choice.get("delta") or {}
+        self.finish_reason = finish_reason_of(choice) or self.finish_reason
+        delta = message_in(choice)
         refusal = str(delta.get("refusal") or "")
         self.refused = self.refused or bool(refusal)
         tagged, text = self._tags.take(str(delta.get("content") or ""))
@@ -118,9 +102,8 @@ class Chunks(StreamReader):
         self.unseen = self._fields.unseen
         text = self._written.take(text) + refusal
         self.something = self.something or bool(text)
-        pieces = [piece for piece in delta.get("tool_calls") or () if isinstance(piece, dict)]
-        for position, piece in enumerate(pieces):
-            self._call(piece, position if len(pieces) > 1 else None)
+        for piece in call_pieces(delta):
+            self.calls.take(*piece)
         return text
 
     def rest(self) -> Delta | None:
@@ -137,17 +120,6 @@ class Chunks(StreamReader):
     @property
     def returned(self) -> dict[str, Any]:
         return self._fields.returned
-
-    def _call(self, piece: dict[str, Any], position: int | None) -> None:
-        """Read a piece of a tool call; without an index, `position` is its place among several."""
-        index, function = piece.get("index"), piece.get("function") or {}
-        self.calls.take(
-            index if isinstance(index, int) else position,
-            id=str(piece.get("id") or ""),
-            name=str(function.get("name") or ""),
-            arguments=text_of(function.get("arguments")),
-            extra=extra_in(piece),
-        )
 
 
 class OpenAICompatible(Provider):

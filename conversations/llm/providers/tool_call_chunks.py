@@ -82,13 +82,12 @@ class Calls:
     def take(
         self,
         place: int | None,
-        *,
         id: str = "",
         name: str = "",
         arguments: str = "",
         extra: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Add a piece of a call, with its additions to the name and the arguments.
+    ) -> Call:
+        """The call to which a piece has added its part of the name and the arguments.
 
         `place` is the call's number, None if the server gives none. `extra` are further fields of the call. Servers
         differ: some number all calls 0, give all the same id or none, repeat the name with each piece, or send it after
@@ -97,11 +96,12 @@ class Calls:
         self.characters += 1 + len(id) + len(name) + len(arguments) + (len(str(extra)) if extra else 0)
         call = self._found(place, id)
         if call and call.is_again(id, name, arguments):
-            return
+            return call
         if call is None or call.is_before(id, name, arguments):
             call = self._begin(place, id)
         call.take(id, name, arguments)
         call.extra |= extra or {}
+        return call
 
     def whole(self, names: Mapping[str, str]) -> tuple[ToolRequest, ...]:
         """The complete calls, each with an id of its own and text that can be stored; calls without a name are dropped.

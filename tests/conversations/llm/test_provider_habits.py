@@ -86,6 +86,30 @@ async def test_a_reply_without_a_finish_reason_is_asked_for_once(conversation: A
     assert len(chat.llm.chats) == 1
 
 
+async def test_a_reply_that_comes_as_one_object_is_shown(conversation: Any, chat: Chat) -> None:
+    chat.llm.enqueue("It listens on 5433.", thoughts="Hm.", fault="other_form")
+    reply = await chat.say("Which port?")
+    assert (reply.status, reply.content, reply.thoughts) == ("complete", "It listens on 5433.", "Hm.")
+    assert len(chat.llm.chats) == 1
+
+
+async def test_an_error_that_comes_as_one_object_with_200_is_explained(conversation: Any, chat: Chat) -> None:
+    fault = {"error": {"message": "The model is being loaded.", "code": 503}}
+    chat.llm.enqueue(facts=fault, times=5)
+    reply = await chat.say("Which port?")
+    assert (reply.status, reply.provider_words) == ("failed", "The model is being loaded.")
+
+
+async def test_a_content_in_parts_is_text_and_thoughts(conversation: Any, chat: Chat) -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    deltas: list[Any] = [[thought], [{"type": "text", "text": "It is "}], "5433."]
+    choices = [{"index": 0, "delta": {"content": content}} for content in deltas]
+    events = [{"choices": [choice]} for choice in (*choices, {"index": 0, "delta": {}, "finish_reason": "stop"})]
+    chat.llm.enqueue(events=events)
+    reply = await chat.say("Which port?")
+    assert (reply.content, reply.thoughts) == ("It is 5433.", "Hm.")
+
+
 async def test_thoughts_that_only_end_are_thoughts(conversation: Any, chat: Chat) -> None:
     chat.llm.enqueue("Eight times seven is asked.\n</think>\n\n56.")
     reply = await chat.say("Eight times seven?")

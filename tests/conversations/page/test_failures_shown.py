@@ -136,6 +136,10 @@ KEY = "sk-proj-Abc123Def456Ghi789"
         ({"message": "no\0 half \ud800 character\x1b"}, "no half character"),
         ({"message": "x" * 3_995 + " own-secret-1"}, "x" * 3_995 + " [hid"),
         ({"error": {"code": "bad", "message": 12}}, ""),
+        ([{"error": {"code": 400, "message": "Unknown name seed."}}], "Unknown name seed."),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "Not permitted"}] * 2}, "body.seed: Not permitted; " * 2),
+        ({"message": {"detail": [{"msg": "Not permitted"}]}}, "Not permitted"),
+        ("upstream exploded", "upstream exploded"),
         ("<html>", ""),
         (None, ""),
     ],
@@ -144,7 +148,7 @@ def test_a_provider_s_own_words_are_kept_without_keys(body: object, words: str) 
     asked = Endpoint("gpt", "gpt-4.1", "https://api.example.org/v1", 30.0, "openai", secret="own-secret-1")
     for status in (400, 401, 404, 429, 503):
         error = error_of_status(status, body, asked)
-        assert error.provider_words == words
+        assert error.provider_words == words.rstrip("; ")
         assert not words or words not in error.reason
 
 
