@@ -12,10 +12,11 @@ from conversations.gateway import checkpoints
 from conversations.gateway.anthropic.models import VERSION
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call
+from conversations.gateway.chat_completions.protocol import CHAT
 from conversations.gateway.checkpoints import State
 from conversations.gateway.documents import read_for
 from conversations.gateway.projects import project_of
-from conversations.gateway.protocol import CHAT, Protocol
+from conversations.gateway.protocol import Protocol
 from conversations.gateway.request import GatewayRequest, parse_request
 from conversations.gateway.responses import Unauthenticated
 

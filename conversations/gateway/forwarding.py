@@ -18,11 +18,13 @@ from conversations.gateway.anthropic.compacted import with_summary
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.character_repair import whole_answer, with_whole_characters
-from conversations.gateway.chat_calls import meant_answer, with_meant_calls
+from conversations.gateway.chat_completions.protocol import CHAT, COMPACTED_CHAT
+from conversations.gateway.chat_completions.reply import meant_answer, with_meant_calls
+from conversations.gateway.chat_completions.request import custom_tools
 from conversations.gateway.checkpoints import State
 from conversations.gateway.chunks import event
 from conversations.gateway.options import LIMITS
-from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, CallerRequest, Events, Json, Protocol, streamed
+from conversations.gateway.protocol import CallerRequest, Events, Json, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
@@ -62,13 +64,13 @@ async def forwarded(
         record_later(call)
         content = whole_answer(content)
         if protocol is CHAT and asked.choices == 1:
-            content = meant_answer(content, of.tools)
+            content = meant_answer(content, of.tools, custom_tools(asked.given) & of.tools.keys())
         return await _whole(content, of, call, telling, asked)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
     take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
     events = with_whole_characters(provider_stream.events(provider, tally, take))
     if protocol is CHAT and asked.choices == 1:
-        events = with_meant_calls(events, of.tools)
+        events = with_meant_calls(events, of.tools, custom_tools(asked.given) & of.tools.keys())
     if telling.events:
         events = telling.events(events, of)
     return _streamed(events, tally, call, kept, protocol)

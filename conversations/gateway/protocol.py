@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from conversations.errors import Refused, as_json
@@ -14,8 +12,6 @@ from conversations.gateway.chunks import DONE, PartialCompletion
 from conversations.llm.providers.choices import finish_reason_of, message_in
 from conversations.llm.providers.written_forms import Schemas
 from conversations.models import ModelProfile
-
-_USAGE = re.compile(r'"usage":\s*\{')
 
 Json = dict[str, Any]
 Events = AsyncGenerator[str]
@@ -100,48 +96,6 @@ def chat_error(refusal: Refused) -> Json:
     """The error as OpenAI's clients read it, with OpenAI's own code where clients act on it."""
     kind = TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
     return as_json(refusal, code=CODES.get(refusal.code, refusal.code), type=kind, param=refusal.detail.get("field"))
-
-
-CHAT = Protocol(
-    read=lambda body, profile: body,
-    error=chat_error,
-    broken=lambda error: f"data: {json.dumps(error)}\n\n",
-    # As OpenAI has it: clients make room themselves after this status and code, and ask again after others.
-    statuses={"context_too_large": 400},
-)
-"""OpenAI's chat completions: all passes as it is."""
-
-
-def _told(answer: Json, asked: CallerRequest) -> Json:
-    """The answer with the tokens of the caller's own request as its prompt tokens, if it has a usage."""
-    usage = answer.get("usage")
-    if not isinstance(usage, dict) or asked.tokens is None:
-        return answer
-    total = asked.tokens + int(usage.get("completion_tokens") or 0)
-    return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
-
-
-async def _told_whole(answer: Json, asked: CallerRequest) -> Json:
-    return _told(answer, asked)
-
-
-async def _told_events(events: Events, asked: CallerRequest) -> Events:
-    """The events unchanged, but for the one with the usage."""
-    async with aclosing(events):
-        async for event in events:
-            yield _told_event(event, asked) if _USAGE.search(event) else event
-
-
-def _told_event(event: str, asked: CallerRequest) -> str:
-    try:
-        chunk = json.loads(event.removeprefix("data:"))
-    except ValueError:
-        return event  # it has other lines too
-    return f"data: {json.dumps(_told(chunk, asked), ensure_ascii=False)}\n\n"
-
-
-COMPACTED_CHAT = replace(CHAT, whole=_told_whole, events=_told_events)
-"""Report the client's own token usage, not the compacted one: clients that compact themselves decide by it."""
 
 
 async def streamed(completion: Json, *, with_usage: bool) -> Events:

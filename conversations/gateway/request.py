@@ -17,13 +17,14 @@ from compression.core.values import Usage, Window, total_tokens
 from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import checkpoints, projects
 from conversations.gateway.addresses import require_reachable
+from conversations.gateway.chat_completions.protocol import CHAT
 from conversations.gateway.checkpoints import State
 from conversations.gateway.documents import with_texts
 from conversations.gateway.held_thoughts import with_held
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.history_repair import mended, mended_tools, without_surrogates
 from conversations.gateway.options import LIMITS, left_out, passed
-from conversations.gateway.protocol import CHAT, Protocol
+from conversations.gateway.protocol import Protocol
 from conversations.gateway.sealed_thoughts import identity_of
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import ModelProfile, Project

@@ -15,7 +15,8 @@ from django.http.response import HttpResponseBase
 
 from conversations.errors import Refused, headers_of
 from conversations.gateway.call_log import GONE, Call
-from conversations.gateway.protocol import CHAT, Events, Protocol
+from conversations.gateway.chat_completions.protocol import CHAT
+from conversations.gateway.protocol import Events, Protocol
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
 from conversations.llm.errors import ModelError

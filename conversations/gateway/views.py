@@ -23,6 +23,7 @@ from conversations.gateway.anthropic.models import described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_admission import begun, let_thread_go, parsed, signed_in, spoken_in, stored_for
 from conversations.gateway.call_log import GONE, Call, record_later
+from conversations.gateway.chat_completions.protocol import CHAT
 from conversations.gateway.checkpoints import State
 from conversations.gateway.cors import preflight, with_origin
 from conversations.gateway.fallback import other_request, with_retries
@@ -32,7 +33,7 @@ from conversations.gateway.openai_responses import models as codex_models
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.passages import with_passages
-from conversations.gateway.protocol import CHAT, CallerRequest, Protocol
+from conversations.gateway.protocol import CallerRequest, Protocol
 from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
 from conversations.gateway.slow_answers import kept_alive

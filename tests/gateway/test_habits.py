@@ -13,7 +13,7 @@ import pytest
 from conversations.gateway import held_thoughts, sealed_thoughts
 from conversations.gateway.anthropic.blocks import messages_of as of_blocks
 from conversations.gateway.anthropic.upstream import _with_own_thoughts, _without_thoughts
-from conversations.gateway.chat_calls import meant_answer, with_meant_calls
+from conversations.gateway.chat_completions.reply import meant_answer, with_meant_calls
 from conversations.gateway.chunks import PartialCompletion
 from conversations.gateway.openai_responses.items import messages_of as of_items
 from conversations.gateway.upstream import MAX_FORMS

@@ -32,7 +32,10 @@ def read(body: Json, profile: ModelProfile) -> Json:
     """The body of a chat completion that asks the same. Raises Invalid, naming the field."""
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read = {name: body[name] for name in (*SAME, *(AT_OPENAI if at_openai else ())) if body.get(name) is not None}
-    read["messages"] = [*_instructions(body.get("instructions")), *messages_of(body.get("input"), identity_of(profile))]
+    read["messages"] = [
+        *instructions_of(body.get("instructions")),
+        *messages_of(body.get("input"), identity_of(profile)),
+    ]
     if tools := tools_of(body.get("tools")):
         read["tools"] = tools
         if body.get("tool_choice") is not None:
@@ -45,10 +48,11 @@ def read(body: Json, profile: ModelProfile) -> Json:
         read["max_completion_tokens" if at_openai else "max_tokens"] = min(most, profile.window // 2)
     if body.get("service_tier") not in (None, "auto", "default"):
         raise Invalid("service_tier: must be auto or default.", field="service_tier")
-    return read | _effort(body.get("reasoning")) | _text(body.get("text"), at_openai=at_openai)
+    return read | effort_of(body.get("reasoning")) | format_of(body.get("text"), at_openai=at_openai)
 
 
-def _instructions(given: object) -> list[Json]:
+def instructions_of(given: object) -> list[Json]:
+    """The message with the instructions; none without them."""
     if given is None or given == "":
         return []
     if not isinstance(given, str):
@@ -56,7 +60,8 @@ def _instructions(given: object) -> list[Json]:
     return [{"role": "system", "content": given}]
 
 
-def _effort(reasoning: object) -> Json:
+def effort_of(reasoning: object) -> Json:
+    """The effort as chat completions name it. Raises Invalid, naming the field."""
     if reasoning is None:
         return {}
     if not isinstance(reasoning, dict):
@@ -67,7 +72,8 @@ def _effort(reasoning: object) -> Json:
     return {"reasoning_effort": effort} if effort else {}
 
 
-def _text(text: object, *, at_openai: bool) -> Json:
+def format_of(text: object, *, at_openai: bool) -> Json:
+    """The form of the answer as chat completions name it. Raises Invalid, naming the field."""
     if text is None:
         return {}
     if not isinstance(text, dict):

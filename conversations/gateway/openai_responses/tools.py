@@ -9,8 +9,17 @@ from conversations.gateway.protocol import Json
 
 INPUT = "input"
 """The one argument of a custom tool, which takes any text."""
+CUSTOM_SCHEMA: Json = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
+"""The parameters of a custom tool as a function."""
 SEPARATOR = "__"
 """Between the name of a namespace and that of a tool in it."""
+
+
+def with_grammar(description: str, grammar: object) -> str:
+    """The description of a custom tool with the grammar of its input, if it has one."""
+    if not isinstance(grammar, dict) or not grammar.get("definition"):
+        return description
+    return f"{description}\n\nThe input follows this grammar ({grammar.get('syntax')}):\n{grammar['definition']}"
 
 
 def tools_of(tools: object) -> list[Json]:
@@ -69,11 +78,8 @@ def _name(tool: Json, space: str) -> str:
 def _function(tool: Json, space: str) -> Json:
     about: Json = {"name": _name(tool, space), "description": str(tool.get("description") or "")}
     if tool["type"] == "custom":
-        form = tool.get("format")
-        if isinstance(form, dict) and form.get("definition"):
-            about["description"] += f"\n\nThe input follows this grammar ({form.get('syntax')}):\n{form['definition']}"
-        schema: Json = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
-        return {"type": "function", "function": about | {"parameters": schema}}
+        about["description"] = with_grammar(about["description"], tool.get("format"))
+        return {"type": "function", "function": about | {"parameters": CUSTOM_SCHEMA}}
     about["parameters"] = tool.get("parameters") or {"type": "object", "properties": {}}
     if tool.get("strict"):
         about["strict"] = True

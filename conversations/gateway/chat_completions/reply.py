@@ -7,13 +7,14 @@ All else of an answer passes unchanged, byte by byte. The readers of the other p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
 from conversations.gateway.chunks import DONE, chunk_in
 from conversations.gateway.messages import MAX_CALLS
+from conversations.gateway.openai_responses.tools import INPUT
 from conversations.gateway.protocol import Events, Json
 from conversations.llm.providers.choices import (
     CallPiece,
@@ -23,7 +24,7 @@ from conversations.llm.providers.choices import (
     first_choice,
     message_in,
 )
-from conversations.llm.providers.tool_call_chunks import Calls
+from conversations.llm.providers.tool_call_chunks import Calls, object_of
 from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import WrittenCalls
 from conversations.llm.providers.written_forms import Schemas, WrittenCall
@@ -32,17 +33,17 @@ WHOLE = ("stop", "tool_calls")
 """The finish reasons of a reply that was not cut off."""
 
 
-async def with_meant_calls(events: Events, tools: Schemas) -> Events:
-    """The events of a stream with one answer, for a request that offers these tools."""
-    reading = _Stream(tools)
+async def with_meant_calls(events: Events, tools: Schemas, custom: Set[str] = frozenset()) -> Events:
+    """The events of a stream with one answer, for a request that offers these tools, some of them `custom`."""
+    reading = _Stream(tools, custom)
     async with aclosing(events):
         async for event in events:
             for passed in reading.take(event):
                 yield passed
 
 
-def meant_answer(content: bytes, tools: Schemas) -> bytes:
-    """A whole chat completion with one answer, for a request that offers these tools."""
+def meant_answer(content: bytes, tools: Schemas, custom: Set[str] = frozenset()) -> bytes:
+    """A whole chat completion with one answer, for a request that offers these tools, some of them `custom`."""
     completion = json.loads(content)
     if not (choice := first_choice(completion)):
         return content
@@ -55,6 +56,7 @@ def meant_answer(content: bytes, tools: Schemas) -> bytes:
         rest, calls = written.rest(is_whole=True)
         if has_calls := bool(calls):
             meant = meant | {"content": before + rest or None, "tool_calls": [_call(call) for call in calls]}
+    meant = _with_custom(meant, custom)
     reason = _ending(reason or ("tool_calls" if has_calls else "stop"), has_calls=has_calls, tools=tools)
     if meant is choice.get("message") and reason == choice.get("finish_reason"):
         return content
@@ -69,8 +71,8 @@ class _Stream:
     while the answer has no finish reason, as some servers end a stream without one.
     """
 
-    def __init__(self, tools: Schemas) -> None:
-        self._tools = tools
+    def __init__(self, tools: Schemas, custom: Set[str]) -> None:
+        self._tools, self._custom = tools, custom
         self._written = WrittenCalls(tools)
         self._calls = _StreamedCalls(tools)
         self._has_calls = False
@@ -91,7 +93,7 @@ class _Stream:
             if not self._has_calls:
                 self._has_calls = True
                 yield from self._rest(chunk, choice, is_whole=False)
-            meant = self._calls.passed(said)
+            meant = self._calls.passed(said) if not self._custom else self._calls.held(said)
         content = said.get("content")
         if isinstance(content, str) and (text := self._written.take(content)) != content:
             meant = meant | {"content": text}
@@ -127,9 +129,10 @@ class _Stream:
         text, calls = self._written.rest(is_whole=is_whole and not self._has_calls)
         if text:
             yield _event(chunk, choice | {"delta": {"content": text}, "finish_reason": None})
-        for place, call in enumerate(calls):
+        meant = _with_custom({"tool_calls": [_call(call) for call in calls] or self._calls.rest()}, self._custom)
+        for place, one in enumerate(meant["tool_calls"]):
             self._has_calls = True
-            delta = {"tool_calls": [{"index": place} | _call(call)]}
+            delta = {"tool_calls": [{"index": place} | one]}
             yield _event(chunk, choice | {"delta": delta, "finish_reason": None})
 
 
@@ -155,6 +158,18 @@ class _StreamedCalls:
         kept = {name: value for name, value in delta.items() if name not in ("tool_calls", "function_call")}
         calls = [call for call in passed if call]
         return kept | {"tool_calls": calls} if calls else kept
+
+    def held(self, delta: Json) -> Json:
+        """The delta without its pieces of calls, which are held until the end: only a whole input can be read."""
+        for piece in call_pieces(delta):
+            self._calls.take(*piece)
+        return {name: value for name, value in delta.items() if name not in ("tool_calls", "function_call")}
+
+    def rest(self) -> list[Json]:
+        """The calls that were held."""
+        held = [] if self._sent else [call for call in self._calls.so_far if call.name.strip()]
+        self._calls = Calls(most=MAX_CALLS)
+        return [_made(offered_name(one.name, self._tools), one.arguments, one.id) | one.extra for one in held]
 
     def _passed(self, piece: CallPiece, given: Json) -> Json | None:
         """The piece in OpenAI's form; None if it adds nothing."""
@@ -216,9 +231,7 @@ def _whole_call(piece: CallPiece, given: Json, tools: Schemas) -> Json:
     name = offered_name(piece.name, tools)
     if given.get("id") and given.get("function") == {"name": name, "arguments": piece.arguments}:
         return given
-    function = {"name": name, "arguments": piece.arguments}
-    own = {"id": piece.id or f"call_{uuid4().hex}", "type": "function", "function": function}
-    return given | own
+    return given | _made(name, piece.arguments, piece.id)
 
 
 def _event(chunk: Json, choice: Json) -> str:
@@ -226,5 +239,27 @@ def _event(chunk: Json, choice: Json) -> str:
 
 
 def _call(call: WrittenCall) -> Json:
-    function = {"name": call.name, "arguments": call.arguments}
-    return {"id": f"call_{uuid4().hex}", "type": "function", "function": function}
+    return _made(call.name, call.arguments)
+
+
+def _made(name: str, arguments: str, id: str = "") -> Json:
+    function = {"name": name, "arguments": arguments}
+    return {"id": id or f"call_{uuid4().hex}", "type": "function", "function": function}
+
+
+def _with_custom(message: Json, custom: Set[str]) -> Json:
+    """A message with whole calls, in which calls of custom tools have the text of their input."""
+    calls = message.get("tool_calls")
+    if not custom or not isinstance(calls, list):
+        return message
+    return message | {"tool_calls": [_as_custom(call, custom) for call in calls]}
+
+
+def _as_custom(call: Any, custom: Set[str]) -> Any:
+    function = as_object(as_object(call).get("function"))
+    if (name := function.get("name")) not in custom:
+        return call
+    arguments = str(function.get("arguments") or "")
+    given = object_of(arguments).get(INPUT)
+    kept = {field: value for field, value in call.items() if field != "function"}
+    return kept | {"type": "custom", "custom": {"name": name, "input": given if isinstance(given, str) else arguments}}

@@ -1,0 +1,1 @@
+"""OpenAI's chat completions: requests in the forms of other protocols, and answers in this one."""

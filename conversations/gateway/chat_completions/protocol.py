@@ -1,0 +1,55 @@
+"""OpenAI's chat completions as one of the gateway's protocols."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import aclosing
+from dataclasses import replace
+
+from conversations.gateway.chat_completions.request import in_own_form, read
+from conversations.gateway.protocol import CallerRequest, Events, Json, Protocol, chat_error
+
+_USAGE = re.compile(r'"usage":\s*\{')
+
+CHAT = Protocol(
+    read=read,
+    error=chat_error,
+    broken=lambda error: f"data: {json.dumps(error)}\n\n",
+    # As OpenAI has it: clients make room themselves after this status and code, and ask again after others.
+    statuses={"context_too_large": 400},
+    completed=in_own_form,
+)
+"""A valid request passes unchanged."""
+
+
+def _told(answer: Json, asked: CallerRequest) -> Json:
+    """The answer with the tokens of the caller's own request as its prompt tokens, if it has a usage."""
+    usage = answer.get("usage")
+    if not isinstance(usage, dict) or asked.tokens is None:
+        return answer
+    total = asked.tokens + int(usage.get("completion_tokens") or 0)
+    return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
+
+
+async def _told_whole(answer: Json, asked: CallerRequest) -> Json:
+    return _told(answer, asked)
+
+
+async def _told_events(events: Events, asked: CallerRequest) -> Events:
+    """The events unchanged, but for the one with the usage."""
+    async with aclosing(events):
+        async for event in events:
+            yield _told_event(event, asked) if _USAGE.search(event) else event
+
+
+def _told_event(event: str, asked: CallerRequest) -> str:
+    try:
+        chunk = json.loads(event.removeprefix("data:"))
+    except ValueError:
+        return event  # it has other lines too
+    return f"data: {json.dumps(_told(chunk, asked), ensure_ascii=False)}\n\n"
+
+
+COMPACTED_CHAT = replace(CHAT, whole=_told_whole, events=_told_events)
+"""Report the client's own token usage, not the compacted one: clients that compact themselves decide by it."""
