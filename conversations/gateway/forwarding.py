@@ -56,6 +56,7 @@ async def forwarded(
     if state and history_tools.are_offered(asked, state, call):
         return await _searched(asked, body, state, call, protocol)
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
+    call.left_out = tuple(sorted({*call.left_out, *provider.left_out}))
     of = replace(_asked(asked, call), tokens=call.before if state else None)
     telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
     if not (provider.is_stream and asked.is_stream):
@@ -117,6 +118,7 @@ async def _by_messages(
     call.uses(state, tokens=used, estimated=asked.estimated(state))
     opening = native.ask_messages(asked.profile, body, request.headers, asking=call.asking)
     provider = await held.enter_async_context(opening)
+    call.left_out = tuple(provider.left_out)
     if not (provider.is_stream and asked.is_stream):
         content, call.spent = await provider_stream.whole(provider, native.spent_by, message_of)
         call.answered()

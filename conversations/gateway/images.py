@@ -22,18 +22,39 @@ _IMAGES = re.compile(
     r"|\bimages?\b.{0,60}\b(?:too many|at most|maximum|max\w*|limit|exceed\w*)",
     re.IGNORECASE,
 )
+_UNSUPPORTED = re.compile(
+    r"(?:image|vision|multi-?modal)\w*\b.{0,60}(?:not support|unsupported|not (?:allowed|enabled|available))"
+    r"|(?:not? (?:support|accept|allow)|unsupported|support only text|cannot (?:read|process|handle))\w*.{0,40}"
+    r"\b(?:images?|image_url|vision|multi-?modal)\b"
+    r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
+    re.IGNORECASE | re.DOTALL,
+)
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
 
 Place = tuple[list[Any], int, str]
-"""(a content, the place of an image in it, the text that stands for the image)."""
+"""(a content, the place of an image in it, the image's kind and size)."""
 
 
 def are_too_large(status: int, complaint: str) -> bool:
     """Whether a provider refuses the size of a body, or its images, in an error with this status and text."""
     said = complaint[:MAX_READ_CHARS]
     return status == TOO_LARGE or (status in (400, 422) and bool(_TOO_LARGE.search(said) or _IMAGES.search(said)))
+
+
+def are_unsupported(complaint: str) -> bool:
+    """Whether an error says that the model takes no images at all."""
+    return bool(_UNSUPPORTED.search(complaint[:MAX_READ_CHARS]))
+
+
+def without_any(messages: list[Raw]) -> list[Raw]:
+    """The messages with all images as text; the same object if there are none."""
+    copied = deepcopy(messages)
+    places = [place for message in copied for place in _images(message.get("content"))]
+    for content, at, name in places:
+        content[at] = {"type": "text", "text": f"[{name}: not sent, as this model takes no images]"}
+    return copied if places else messages
 
 
 def without_oldest(messages: list[Raw]) -> list[Raw]:
@@ -43,7 +64,7 @@ def without_oldest(messages: list[Raw]) -> list[Raw]:
     if not places:
         return messages
     for content, at, name in places[: -(-len(places) // 2)]:
-        content[at] = {"type": "text", "text": name}
+        content[at] = {"type": "text", "text": f"[{name}: left out, as the provider takes no request with all images]"}
     return copied
 
 
@@ -59,7 +80,7 @@ def _images(content: Any) -> Iterator[Place]:
 
 
 def _name(part: Raw) -> str | None:
-    """The text that stands for an image; None for another part."""
+    """The kind and size of an image; None for another part."""
     source, address = part.get("source"), part.get("image_url")
     if part.get("type") == "image" and isinstance(source, dict):
         return _text(str(source.get("media_type") or "image"), len(str(source.get("data") or "")))
@@ -72,4 +93,4 @@ def _name(part: Raw) -> str | None:
 
 def _text(kind: str, characters: int) -> str:
     size = f", {characters * 3 // 4:,} bytes" if characters else ""
-    return f"[{kind}{size}: left out, as the provider takes no request with all images]"
+    return f"{kind}{size}"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
-from itertools import count
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from conversations.errors import Refused
 from conversations.gateway import images
+from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.llm import errors
 from conversations.llm.clients import client_for
 from conversations.llm.errors import BrokenReply, ModelError
@@ -57,6 +57,8 @@ class Upstream(NamedTuple):
     response: Any
     who: Endpoint
     is_stream: bool
+    left_out: Collection[str] = ()
+    """The caller's options that the server refused, and got otherwise or not at all."""
 
     @contextmanager
     def faults_explained(self) -> Iterator[None]:
@@ -91,10 +93,14 @@ async def ask_upstream(
     async with target_of(profile) as target:
         who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
 
-        async def opened() -> Any:
-            return await _opened(profile, target, body, who)
+        left_out: list[str] = []
 
-        async with accepted(opened, who, body, key=target.api_key, asking=asking) as of:
+        async def opened() -> Any:
+            response, form = await _opened(profile, target, body, who)
+            left_out.extend(form.changed(body))
+            return response
+
+        async with accepted(opened, who, body, key=target.api_key, asking=asking, left_out=left_out) as of:
             yield of
 
 
@@ -106,6 +112,7 @@ async def accepted(
     *,
     key: str,
     asking: Callable[[], None],
+    left_out: Collection[str] = (),
 ) -> AsyncIterator[Upstream]:
     """The provider whose response `opened` gives; it is closed at the end. Raises ModelError, or Refused (no `key`)."""
     asking()
@@ -116,7 +123,7 @@ async def accepted(
         metrics.provider_failed(who.name, error.kind)
         raise _refusal(error, fault, key) from None
     kind = response.headers.get("content-type", "")
-    of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind))
+    of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind), left_out)
     try:
         with of.faults_explained():
             if "html" in kind:
@@ -142,9 +149,9 @@ async def target_of(profile: ModelProfile) -> AsyncIterator[Target]:
     yield Target(url, profile.api_key, profile.model_id)
 
 
-async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Endpoint) -> Any:
-    """The response. A server that refuses our own option, the order of roles, the images or another form of the request
-    is asked again in a form that it may accept.
+async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Endpoint) -> tuple[Any, ServerForm]:
+    """(the response, the form that the server accepted). A server that refuses an option, the order of roles, the
+    images or another form of the request is asked again in a form that it may accept.
     """
     client = await client_for("openai", target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
@@ -157,11 +164,15 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
     sent, template, is_certain = _known_form(target, body), profile.chat_template, True
-    for tried in count(1):
+    form = certain_form = known_form(target.base_url, target.model)
+    tried = 0
+    while True:
+        tried += 1
         own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
         own |= sent | {"messages": chat_templates.shaped(sent["messages"], template), "model": target.model}
+        request = form.applied(body | own)
         try:
-            response = await client.post("/chat/completions", body=body | own, **how)
+            response = await client.post("/chat/completions", body=request, **how)
         except sdk.APIStatusError as refusal:
             if tried == MAX_FORMS:
                 raise
@@ -181,17 +192,21 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
             elif stricter := chat_templates.corrected(template, complaint, sent["messages"], status=status):
                 is_certain &= stricter == chat_templates.corrected(template, certain, sent["messages"], status=status)
                 template = stricter
+            elif other := await asyncio.to_thread(form.after, complaint, request, status=status):
+                is_known = other == form.after(certain, request, status=status)
+                form, certain_form = other, other if is_known and certain_form == form else certain_form
             else:
                 raise
         else:
             if template != profile.chat_template and is_certain:
                 await chat_templates.remember(profile, template)
-            return response
+            learn_form(target.base_url, target.model, certain_form)
+            return response, form
 
 
 def _known_form(target: Target, body: dict[str, Any]) -> dict[str, Any]:
     """The messages and tools of a request in the form that the server is known to want."""
-    sent: dict[str, Any] = {name: body[name] for name in ("messages", "tools") if name in body}
+    sent: dict[str, Any] = {name: body[name] for name in ("messages", "tools", "tool_choice") if name in body}
     if not thoughts.wants_them_back(target.base_url, target.model):
         sent = thoughts.without(sent)
     return corrections.corrected(sent, corrections.known(target.base_url, target.model))

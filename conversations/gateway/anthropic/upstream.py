@@ -15,11 +15,13 @@ from conversations.gateway import images
 from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
+from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
 from conversations.llm.port import ReportedTokens
 from conversations.llm.providers import corrections
 from conversations.llm.providers.anthropic import spent_of
+from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
 from conversations.llm.thinking.thoughts import BLOCKS, are_refused
@@ -44,14 +46,19 @@ async def ask_messages(
     async with target_of(profile) as target:
         who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "anthropic")
 
-        async def opened() -> Any:
-            return await _opened(target, body, headers, who)
+        left_out: list[str] = []
 
-        async with accepted(opened, who, body, key=target.api_key, asking=asking) as of:
+        async def opened() -> Any:
+            response, form = await _opened(target, body, headers, who)
+            left_out.extend(form.changed(body))
+            return response
+
+        async with accepted(opened, who, body, key=target.api_key, asking=asking, left_out=left_out) as of:
             yield of
 
 
-async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: Endpoint) -> Any:
+async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: Endpoint) -> tuple[Any, ServerForm]:
+    """(the response, the form that the server accepted)."""
     client = await client_for("anthropic", target.base_url.removesuffix("/v1"), target.api_key)
     sdk, http = import_module("anthropic"), import_module("httpx2")
     patience = who.timeout if body.get("stream") else whole_seconds(who.timeout)
@@ -60,14 +67,26 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
         "headers": {name: headers[name] for name in PASSED if name in headers},
     }
     own = _with_own_thoughts(body) | {"model": target.model}
+    form = certain_form = known_form(target.base_url, target.model)
     while True:
+        request = form.applied(own)
         try:
-            return await client.post("/v1/messages", body=own, cast_to=http.Response, stream=True, options=options)
+            response = await client.post(
+                "/v1/messages", body=request, cast_to=http.Response, stream=True, options=options
+            )
         except sdk.APIStatusError as refusal:
-            instead = await asyncio.to_thread(_accepted_instead, own, refusal.status_code, str(refusal.body))
-            if instead is None:
+            status, complaint = refusal.status_code, str(refusal.body)
+            if instead := await asyncio.to_thread(_accepted_instead, own, status, complaint):
+                own = instead
+            elif other := await asyncio.to_thread(form.after, complaint, request, status=status):
+                certain = await asyncio.to_thread(own_words, complaint, body)
+                is_known = certain_form == form and other == form.after(certain, request, status=status)
+                form, certain_form = other, other if is_known else certain_form
+            else:
                 raise
-            own = instead
+        else:
+            learn_form(target.base_url, target.model, certain_form)
+            return response, form
 
 
 def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conversations.llm.providers import plain_schemas, strict_messages
+from conversations.llm.providers import plain_messages, plain_schemas, strict_messages
 from conversations.llm.thinking import required_thoughts, thoughts
 
 STATUSES = (400, 404, 422, 500)
@@ -36,6 +36,14 @@ CORRECTIONS = (
     Correction("short ids", strict_messages.ID_REFUSED, strict_messages.with_short_ids),
     Correction("plain schemas", plain_schemas.REFUSED, plain_schemas.with_plain_schemas),
     Correction("contents", strict_messages.EMPTY_REFUSED, strict_messages.with_contents),
+    Correction("no strict", plain_messages.STRICT_REFUSED, plain_messages.without_strict),
+    Correction("fitting names", plain_messages.NAMES_REFUSED, plain_messages.with_fitting_names),
+    Correction("no marks", plain_messages.MARKS_REFUSED, plain_messages.without_marks),
+    Correction("no speakers", plain_messages.SPEAKER_REFUSED, plain_messages.without_speakers),
+    Correction("no developer", plain_messages.DEVELOPER_REFUSED, plain_messages.without_developer),
+    Correction("no parts", plain_messages.PARTS_REFUSED, plain_messages.without_parts),
+    Correction("no nulls", plain_messages.NULL_REFUSED, plain_messages.without_nulls),
+    Correction("last word", plain_messages.PREFILL_REFUSED, plain_messages.with_last_word),
 )
 
 _learned: dict[tuple[str, str], frozenset[str]] = {}

@@ -92,6 +92,8 @@ _SECRET = re.compile(
 )
 """Matches text that looks like a key, a token or the password of an address."""
 HIDDEN = "[hidden]"
+SHORTEST_SECRET = 6
+"""Shorter keys are placeholders of local servers, such as "x" or "none": they are parts of words."""
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 
 
@@ -161,7 +163,7 @@ def words_of(body: object, *, secret: str = "") -> str:
     `secret`, the request's key, and everything that looks like a key are hidden.
     """
     found = _words_in(body, depth=4)
-    found = (found.replace(secret, HIDDEN) if secret else found)[:MAX_READ_CHARS]
+    found = (found.replace(secret, HIDDEN) if len(secret) >= SHORTEST_SECRET else found)[:MAX_READ_CHARS]
     words = "".join(one for one in " ".join(found.split()) if one.isprintable())  # no database holds all the others
     words = " ".join(words.split())
     return "" if _CODE.fullmatch(words) else _SECRET.sub(HIDDEN, words)

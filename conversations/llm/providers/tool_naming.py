@@ -28,7 +28,8 @@ def fitting_name(name: str) -> str:
 
 
 def offered_name(name: str, offered: Collection[str]) -> str:
-    """The offered name that a model means: with other letters' case, with a namespace, or with marks of its template.
+    """The offered name that a model means: with other letters' case, with a namespace, with marks of its template, or
+    as `fitting_name` shortened it.
 
     The name itself if it is offered, or if it could mean none or several.
     """
@@ -37,5 +38,5 @@ def offered_name(name: str, offered: Collection[str]) -> str:
     bare = _LEAKED.sub("", name).strip().removeprefix(_PREFIX)
     if bare in offered:
         return bare
-    alike = [one for one in offered if one.lower() == bare.lower()]
+    alike = [one for one in offered if one.lower() == bare.lower() or (bare and fitting_name(one) == bare)]
     return alike[0] if len(alike) == 1 else name

@@ -8,7 +8,7 @@ import pytest
 
 from compression.models import Compaction
 from conversations.compaction import trigger
-from conversations.llm.providers.fault_mapping import Endpoint, error_of_status
+from conversations.llm.providers.fault_mapping import Endpoint, error_of_status, words_of
 from conversations.models import Conversation, Message, User
 from conversations.runtime import end_reasons
 from conversations.turns import recovery
@@ -164,3 +164,8 @@ def test_a_person_sees_the_beginning_of_a_provider_s_words_and_programs_all(
     listed = Api(user).get(f"/api/conversations/{conversation.pk}/messages").json()["items"][-1]
     assert listed["provider_words"] == reply.provider_words == f"{long}[hidden]"
     assert KEY not in shown
+
+
+def test_a_placeholder_for_a_key_hides_no_words() -> None:
+    """Servers of one's own take any key, such as "x"."""
+    assert words_of({"message": "max_tokens is exceeded"}, secret="x") == "max_tokens is exceeded"

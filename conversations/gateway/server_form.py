@@ -1,0 +1,162 @@
+"""Repeats a refused request without the optional fields that its server names, or in the form that it names.
+
+A caller sets the same options for every model: an effort, a seed, a limit under one of its two names. Fields that only
+tune an answer, or identify the caller, are left out for a server that refuses them. Fields that decide what an answer
+contains (`tools`, `response_format`, `stop`, `n`) never are: the caller gets the refusal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conversations.gateway import images
+from conversations.llm.providers import reply_lengths
+
+Body = dict[str, Any]
+
+TUNING = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "top_a",
+    "typical_p",
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "repeat_penalty",
+    "logit_bias",
+    "parallel_tool_calls",
+    "verbosity",
+    "reasoning_effort",
+    "reasoning",
+    "thinking",
+    "enable_thinking",
+    "chat_template_kwargs",
+    "stream_options",
+    "user",
+    "safety_identifier",
+    "prompt_cache_key",
+)
+"""The fields that may be left out."""
+COMMON_WORDS = ("seed", "user", "reasoning", "thinking")
+"""Names that an error must quote, or call a parameter: they are words of any sentence."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+EFFORT = "reasoning_effort"
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+STATUSES = (400, 404, 415, 422, 500, 501)
+"""The statuses of these refusals: 404 is OpenRouter's, 500 that of some llama.cpp servers."""
+
+_REFUSED = re.compile(
+    r"unsupported|not? support|not (?:permitted|allowed|available|valid)|unrecogni[sz]ed|unknown|unexpected|deprecated"
+    r"|extra.?(?:inputs?|forbidden)|only the default|cannot both|invalid (?:argument|json payload|value)|no such"
+    r"|incompatible|may not be",
+    re.IGNORECASE,
+)
+_QUOTED_EFFORT = re.compile(rf"""['"`]({"|".join(EFFORTS)})['"`]""")
+_FORCED = re.compile(r"tool[_ ]?choice", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerForm:
+    """The form in which a server takes requests for a model.
+
+    `omitted` are fields that it refuses. `limit` is its name for the limit of an answer, and `most` the largest value;
+    `efforts` are the efforts that it knows. Empty or None: as the caller sends it.
+    """
+
+    omitted: frozenset[str] = frozenset()
+    limit: str = ""
+    most: int | None = None
+    efforts: tuple[str, ...] = ()
+    takes_images: bool = True
+    takes_forced_calls: bool = True
+
+    def applied(self, body: Mapping[str, Any]) -> Body:
+        """The request in this form."""
+        sent = {name: value for name, value in body.items() if name not in self.omitted}
+        asked = next((sent[name] for name in LIMITS if name in sent), None)
+        if asked is not None and self.limit:
+            sent = {name: value for name, value in sent.items() if name not in LIMITS} | {self.limit: asked}
+        for name in LIMITS:
+            if self.most and isinstance(sent.get(name), int):
+                sent[name] = min(sent[name], self.most)
+        if self.efforts and sent.get(EFFORT) in EFFORTS:
+            sent[EFFORT] = _nearest(sent[EFFORT], self.efforts)
+        if not self.takes_images and isinstance(sent.get("messages"), list):
+            sent["messages"] = images.without_any(sent["messages"])
+        if not self.takes_forced_calls and sent.get("tool_choice") not in (None, "auto", "none"):
+            sent["tool_choice"] = "auto"
+        return sent
+
+    def after(self, complaint: str, sent: Mapping[str, Any], *, status: int) -> ServerForm | None:
+        """The form to try after a refusal of `sent`; None if the refusal names none that would change the request."""
+        if status not in STATUSES:
+            return None
+        return next((form for form in self._forms(complaint, sent) if form.applied(sent) != sent), None)
+
+    def changed(self, body: Mapping[str, Any]) -> list[str]:
+        """The names of the caller's fields that this form leaves out or replaces, apart from limits and messages."""
+        sent = self.applied(body)
+        return [name for name in body if name not in (*LIMITS, "messages") and sent.get(name) != body[name]]
+
+    def _forms(self, complaint: str, sent: Mapping[str, Any]) -> Iterator[ServerForm]:
+        asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
+        if (limit := reply_lengths.limit_named_in(complaint, asked=asked)) and limit.is_of_model:
+            yield replace(self, most=limit.tokens)
+        if images.are_unsupported(complaint):
+            yield replace(self, takes_images=False)
+        if not _REFUSED.search(complaint):
+            return
+        named = [name for name in TUNING if name in sent and _names(complaint, name)]
+        if EFFORT in named and (efforts := _efforts_in(complaint, refused=sent[EFFORT])):
+            yield replace(self, efforts=efforts)
+        if len(named) > 1 and "both" in complaint:
+            named = named[1:]
+        if named:
+            yield replace(self, omitted=self.omitted | set(named))
+        for name, other in (LIMITS, LIMITS[::-1]):
+            if name in sent and name in complaint and not self.limit:
+                yield replace(self, limit=other)
+        if _FORCED.search(complaint):
+            yield replace(self, takes_forced_calls=False)
+
+
+def _names(complaint: str, name: str) -> bool:
+    """Whether an error names a field, also without underscores as in `presencePenalty`."""
+    spelled = name.replace("_", "_?")
+    if name in COMMON_WORDS:
+        return bool(
+            re.search(rf"""['"`]{spelled}['"`](?!\s*:)|(?:parameter|argument)s?:? {spelled}\b""", complaint)
+            or re.match(rf".{{0,40}}\b{spelled}: ", complaint)
+        )
+    return bool(re.search(rf"(?<![a-z_]){spelled}(?![a-z_])", complaint, re.IGNORECASE))
+
+
+def _efforts_in(complaint: str, *, refused: object) -> tuple[str, ...]:
+    """The efforts that an error lists as known."""
+    found = {effort for effort in _QUOTED_EFFORT.findall(complaint) if effort != refused}
+    return tuple(effort for effort in EFFORTS if effort in found)
+
+
+def _nearest(effort: str, known: tuple[str, ...]) -> str:
+    """The known effort that is nearest to an effort, the lower one of two."""
+    place = EFFORTS.index(effort)
+    return min(known, key=lambda one: (abs(EFFORTS.index(one) - place), EFFORTS.index(one)))
+
+
+_learned: dict[tuple[str, str], ServerForm] = {}
+
+
+def known_form(base_url: str, model: str) -> ServerForm:
+    """The form that a server's model has accepted since this process began."""
+    return _learned.get((base_url, model), ServerForm())
+
+
+def learn_form(base_url: str, model: str, form: ServerForm) -> None:
+    """Remember the form that a server accepted, for this process."""
+    _learned[base_url, model] = form

@@ -1,0 +1,151 @@
+"""Puts messages and tools into plainer forms for servers that know fewer fields and roles than OpenAI.
+
+Each function gives a request in one form; a request that has the form already stays equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conversations.llm.providers.chat_templates import CONTINUATION
+from conversations.llm.providers.tool_naming import fitting_name
+
+Json = dict[str, Any]
+
+_UNKNOWN = r"(?:extra inputs?|extra_forbidden|not permitted|not support|unsupported|unknown|unrecogni[sz]ed|unexpected)"
+FLAGS = re.IGNORECASE | re.DOTALL
+STRICT_REFUSED = re.compile(rf"\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS)
+MARKS_REFUSED = re.compile(rf"cache_control.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}cache_control", FLAGS)
+SPEAKER_REFUSED = re.compile(rf"messages?\b.{{0,40}}\bname\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}'name'", FLAGS)
+DEVELOPER_REFUSED = re.compile(
+    rf"developer.{{0,80}}(?:not one of|invalid|{_UNKNOWN})|(?:invalid|{_UNKNOWN}).{{0,60}}developer", FLAGS
+)
+PARTS_REFUSED = re.compile(
+    r"content.{0,80}(?:valid string|(?:be|expected) (?:of type |an? )?string|got an? (?:array|list)|not a string)"
+    r"|(?:expected|invalid type).{0,60}string.{0,40}(?:array|list|sequence)",
+    FLAGS,
+)
+NULL_REFUSED = re.compile(
+    r"(?<!reasoning_)content.{0,80}"
+    r"(?:(?:got|is|be|was|type|value) ['\"]?(?:null|none(?:type)?)\b|(?:null|none) is|is required)",
+    FLAGS,
+)
+NAMES_REFUSED = re.compile(
+    r"(?:function|tools?)\b.{0,60}name\b.{0,120}(?:too long|pattern|length|characters|invalid|a-z)", FLAGS
+)
+PREFILL_REFUSED = re.compile(r"prefill|must end with a user message|last message must (?:be|have)", FLAGS)
+
+
+def without_strict(body: Mapping[str, Any]) -> Json:
+    """The request whose functions have no `strict`."""
+    return _with_functions(body, lambda function: _without(function, "strict"))
+
+
+def with_fitting_names(body: Mapping[str, Any]) -> Json:
+    """The request with names of tools that OpenAI accepts; `offered_name` finds the tool by them again."""
+    sent = _with_functions(body, _with_fitting_name)
+    if isinstance(choice := sent.get("tool_choice"), dict) and isinstance(choice.get("function"), dict):
+        sent["tool_choice"] = choice | {"function": _with_fitting_name(choice["function"])}
+    return _with_messages(sent, _with_fitting_calls)
+
+
+def without_marks(body: Mapping[str, Any]) -> Json:
+    """The request without the marks of a provider's cache."""
+    sent = _with_messages(body, _without_marks)
+    if isinstance(tools := sent.get("tools"), list):
+        sent["tools"] = [_without(tool, "cache_control") for tool in tools]
+    return sent
+
+
+def without_speakers(body: Mapping[str, Any]) -> Json:
+    """The request without names of speakers; that of a person stands before the text."""
+    return _with_messages(body, _without_speaker)
+
+
+def without_developer(body: Mapping[str, Any]) -> Json:
+    """The request with the role system in place of developer."""
+    return _with_messages(body, lambda one: one | {"role": "system"} if one.get("role") == "developer" else one)
+
+
+def without_parts(body: Mapping[str, Any]) -> Json:
+    """The request whose contents of texts alone are one text each."""
+    return _with_messages(body, _with_text)
+
+
+def without_nulls(body: Mapping[str, Any]) -> Json:
+    """The request with an empty text in place of a content that is null or missing."""
+    return _with_messages(body, lambda one: one | {"content": ""} if one.get("content") is None else one)
+
+
+def with_last_word(body: Mapping[str, Any]) -> Json:
+    """The request that ends with a message of the user: not every model continues a reply."""
+    messages = body["messages"]
+    if not messages or messages[-1].get("role") != "assistant":
+        return dict(body)
+    return {**body, "messages": [*messages, {"role": "user", "content": CONTINUATION}]}
+
+
+def _with_messages(body: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
+    return {**body, "messages": [change(message) for message in body["messages"]]}
+
+
+def _with_functions(body: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
+    tools = body.get("tools")
+    if not isinstance(tools, list):
+        return dict(body)
+    return {**body, "tools": [_with_function(tool, change) for tool in tools]}
+
+
+def _with_function(tool: Any, change: Callable[[Json], Json]) -> Any:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return tool | {"function": change(function)} if isinstance(function, dict) else tool
+
+
+def _with_fitting_name(function: Json) -> Json:
+    name = function.get("name")
+    return function | {"name": fitting_name(name)} if isinstance(name, str) else function
+
+
+def _with_fitting_calls(message: Json) -> Json:
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return message
+    return message | {"tool_calls": [_with_function(call, _with_fitting_name) for call in calls]}
+
+
+def _without(value: Any, name: str) -> Any:
+    if not isinstance(value, dict) or name not in value:
+        return value
+    return {key: one for key, one in value.items() if key != name}
+
+
+def _without_marks(message: Json) -> Json:
+    message = _without(message, "cache_control")
+    if not isinstance(content := message.get("content"), list):
+        return message
+    return message | {"content": [_without(part, "cache_control") for part in content]}
+
+
+def _without_speaker(message: Json) -> Json:
+    name, content = message.get("name"), message.get("content")
+    if not name or message.get("role") == "function":
+        return message
+    bare: Json = _without(message, "name")
+    if message.get("role") != "user":
+        return bare
+    if isinstance(content, list):
+        return bare | {"content": [{"type": "text", "text": f"{name}:"}, *content]}
+    return bare | {"content": f"{name}: {content or ''}"}
+
+
+def _with_text(message: Json) -> Json:
+    content = message.get("content")
+    if not isinstance(content, list) or not all(_is_text(part) for part in content):
+        return message
+    return message | {"content": "\n\n".join(part["text"] for part in content)}
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)

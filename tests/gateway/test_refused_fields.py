@@ -1,0 +1,203 @@
+"""Optional fields, forms of messages and images that a provider refuses: the caller's request is repeated without."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conversations.gateway.server_form import ServerForm
+from conversations.llm.providers import corrections
+from conversations.llm.providers.tool_naming import fitting_name, offered_name
+from tests.gateway.caller import Caller
+
+HI = {"role": "user", "content": "Hi."}
+TOOL: dict[str, Any] = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
+TUNED = {
+    "temperature": 0.2, "top_p": 0.9, "top_k": 4, "seed": 1, "presence_penalty": 0.1, "user": "u", "verbosity": "low",
+    "parallel_tool_calls": True, "reasoning_effort": "xhigh", "prompt_cache_key": "k", "stream_options": {},
+    "thinking": {"type": "enabled"}, "max_tokens": 50, "tools": [TOOL], "stop": ["x"], "response_format": {"type": "x"},
+}  # fmt: skip
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+    "rkJggg=="
+)
+IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": PIXEL}}]}
+
+
+@pytest.mark.parametrize(
+    ("complaint", "changed"),
+    [
+        ("Unsupported parameter: 'parallel_tool_calls' is not supported with this model.", {"parallel_tool_calls"}),
+        ('Unknown name "parallel_tool_calls": Cannot find field.', {"parallel_tool_calls"}),
+        (
+            "'temperature' does not support 0.2 with this model. Only the default (1) value is supported",
+            {"temperature"},
+        ),
+        ("`temperature` is deprecated for this model.", {"temperature"}),
+        ("`temperature` and `top_p` cannot both be specified for this model. Please use only one.", {"top_p"}),
+        ("Unrecognized request argument supplied: verbosity", {"verbosity"}),
+        ("Model grok-4 does not support parameter presencePenalty.", {"presence_penalty"}),
+        ("property 'user' is unsupported", {"user"}),
+        ("seed: Extra inputs are not permitted", {"seed"}),
+        (
+            "[{'type': 'extra_forbidden', 'loc': ['body', 'prompt_cache_key'], 'msg': 'Extra inputs'}]",
+            {"prompt_cache_key"},
+        ),
+        ("`reasoning_effort` is not supported with this model", {"reasoning_effort"}),
+        ("top_k: Extra inputs are not permitted", {"top_k"}),
+    ],
+)
+def test_a_field_that_tunes_an_answer_is_left_out(complaint: str, changed: set[str]) -> None:
+    body = TUNED | {"messages": [HI]}
+    form = ServerForm().after(complaint, body, status=400)
+    assert form is not None
+    assert set(form.changed(body)) == body.keys() - form.applied(body).keys() == changed
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "Model grok-4 does not support parameter stop.",
+        "This response_format type is unavailable now",
+        "registry.ollama.ai/library/gemma3 does not support tools",
+        "Unsupported value in messages: the user said 'stop' and the conversation must end with a user message",
+        "The seed of this problem is not supported",
+        "Incorrect API key provided",
+    ],
+)
+def test_a_refusal_of_anything_else_reaches_the_caller(complaint: str) -> None:
+    assert ServerForm().after(complaint, TUNED | {"messages": [HI]}, status=400) is None
+    assert ServerForm().after("`temperature` is not supported", TUNED | {"messages": [HI]}, status=401) is None
+
+
+@pytest.mark.parametrize(("effort", "meant"), [("xhigh", "high"), ("minimal", "low")])
+def test_an_effort_that_a_model_does_not_know_becomes_the_nearest(effort: str, meant: str) -> None:
+    body = {"messages": [HI], "reasoning_effort": effort}
+    words = f"Unsupported value: '{effort}' is not supported. Supported values are: 'low', 'medium', and 'high'."
+    form = ServerForm().after(str({"message": words, "param": "reasoning_effort"}), body, status=400)
+    assert form is not None and form.applied(body)["reasoning_effort"] == meant
+    assert form.applied({"reasoning_effort": "medium"}) == {"reasoning_effort": "medium"}
+
+
+def test_a_limit_is_sent_by_the_name_and_up_to_the_size_that_a_server_knows() -> None:
+    renamed = ServerForm().after(
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        {"messages": [HI], "max_tokens": 50},
+        status=400,
+    )
+    assert renamed is not None
+    assert renamed.applied({"max_tokens": 50}) == {"max_completion_tokens": 50}
+    assert renamed.after("'max_completion_tokens' is not supported", {"max_completion_tokens": 50}, status=400) is None
+    words = "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"
+    smaller = ServerForm().after(words, {"max_tokens": 32_000}, status=400)
+    assert smaller is not None and smaller.applied({"max_tokens": 32_000}) == {"max_tokens": 8_192}
+
+
+def test_a_forced_call_is_asked_for_where_a_model_that_thinks_refuses_to_be_forced() -> None:
+    body = {"messages": [HI], "tools": [TOOL], "tool_choice": "required"}
+    form = ServerForm().after("Thinking may not be enabled when tool_choice forces tool use.", body, status=400)
+    assert form is not None and form.applied(body)["tool_choice"] == "auto" and form.changed(body) == ["tool_choice"]
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "mcp.read", "arguments": "{}"}}
+FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("tools[0].function.strict: Extra inputs are not permitted",
+     {"tools": [{"type": "function", "function": {"name": "a", "strict": True}}]},
+     {"tools": [{"type": "function", "function": {"name": "a"}}]}),
+    ("messages[0].content[0].cache_control: Extra inputs are not permitted",
+     {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi.", "cache_control": {"type": "x"}}]}]},
+     {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}]}),
+    ("messages.0.name: Extra inputs are not permitted",
+     {"messages": [HI | {"name": "Bob"}]}, {"messages": [{"role": "user", "content": "Bob: Hi."}]}),
+    ("developer is not one of ['system', 'assistant', 'user', 'tool'] - 'messages.0.role'",
+     {"messages": [{"role": "developer", "content": "x"}]}, {"messages": [{"role": "system", "content": "x"}]}),
+    ("messages[0].content: Input should be a valid string",
+     {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]},
+     {"messages": [{"role": "user", "content": "a\n\nb"}]}),
+    ("Invalid value for 'content': expected a string, got null.",
+     {"messages": [{"role": "assistant", "content": None}]}, {"messages": [{"role": "assistant", "content": ""}]}),
+    ("Invalid 'tools[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'.",
+     {"messages": [{"role": "assistant", "tool_calls": [CALL]}], "tools": [{"function": {"name": "mcp.read"}}],
+      "tool_choice": {"type": "function", "function": {"name": "mcp.read"}}},
+     {"messages": [{"role": "assistant", "tool_calls": [
+         CALL | {"function": {"name": fitting_name("mcp.read"), "arguments": "{}"}}]}],
+      "tools": [{"function": {"name": fitting_name("mcp.read")}}],
+      "tool_choice": {"type": "function", "function": {"name": fitting_name("mcp.read")}}}),
+    ("This model does not support assistant message prefill.",
+     {"messages": [HI, {"role": "assistant", "content": "Sure"}]},
+     {"messages": [HI, {"role": "assistant", "content": "Sure"}, {"role": "user", "content": "[Go on.]"}]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("complaint", "body", "meant"), FORMS)
+def test_messages_and_tools_take_the_form_that_a_server_asks_for(
+    complaint: str, body: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    body = {"messages": [HI]} | body
+    name = corrections.named_in(complaint, body, status=400)
+    assert name is not None
+    sent = corrections.corrected(body, frozenset({name}))
+    assert sent == {"messages": [HI]} | meant
+    assert corrections.named_in(complaint, sent, status=400) is None, "once"
+
+
+def test_a_shortened_name_means_the_offered_tool() -> None:
+    names = ["mcp.read", "mcp.write", "x" * 80]
+    assert [offered_name(fitting_name(name), names) for name in names] == names
+
+
+def refuse(caller: Caller, complaint: str, **more: Any) -> None:
+    caller.served.llm.enqueue(status=400, message=complaint, **more)
+
+
+def test_a_refused_option_is_left_out_named_and_remembered(caller: Caller) -> None:
+    complaint = "Unsupported parameter: 'verbosity' is not supported with this model."
+    refuse(caller, complaint)
+    for _ in range(2):
+        answer = caller.ask([HI], extra_body={"verbosity": "low", "temperature": 0.5})
+        assert answer.headers["x-chatsite-left-out"] == "verbosity"
+        assert answer.parse().choices[0].message.content == "All right."
+    sent = [request.body for request in caller.served.llm.chats]
+    assert ["verbosity" in body for body in sent] == [True, False, False]
+    assert all(body["temperature"] == 0.5 for body in sent)
+
+
+def test_a_person_s_own_words_teach_the_site_nothing(caller: Caller) -> None:
+    complaint = "Unsupported parameter: 'top_k' is not supported with this model."
+    for _ in range(2):
+        refuse(caller, complaint)
+        answer = caller.ask([{"role": "user", "content": complaint}], extra_body={"top_k": 4})
+        assert answer.headers["x-chatsite-left-out"] == "top_k"
+    assert [("top_k" in one.body) for one in caller.served.llm.chats] == [True, False] * 2
+
+
+@pytest.mark.parametrize(
+    ("status", "complaint"),
+    [
+        (400, "unknown variant `image_url`, expected `text`"),
+        (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (404, "No endpoints found that support image input"),
+    ],
+)
+def test_a_model_without_eyes_gets_a_line_in_place_of_an_image(caller: Caller, status: int, complaint: str) -> None:
+    """Otherwise every later request of the session would fail too."""
+    caller.served.llm.enqueue(status=status, message=complaint)
+    said = [*IMAGE["content"], {"type": "text", "text": complaint}]  # its own words: nothing is remembered
+    answer = caller.ask([IMAGE | {"content": said}])
+    assert answer.status_code == 200
+    (part, _) = caller.sent[-1]["content"]
+    assert part["type"] == "text" and "image/png" in part["text"] and "takes no images" in part["text"]
+
+
+def test_a_call_by_a_shortened_name_comes_back_by_the_caller_s_own(caller: Caller) -> None:
+    name = "mcp.read"
+    words = "Invalid 'tools[0].function.name': string does not match pattern. Expected '^[a-zA-Z0-9_-]+$'."
+    refuse(caller, words)
+    caller.served.llm.enqueue("", calls=[(fitting_name(name), "{}")])
+    tools: Any = [{"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}]
+    said = [{"role": "user", "content": words}]
+    (choice,) = caller.ask(said, tools=tools).parse().choices
+    assert choice.message.tool_calls[0].function.name == name
+    assert json.dumps(caller.served.llm.chats[-1].body["tools"]).count(fitting_name(name)) == 1
