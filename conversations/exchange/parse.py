@@ -23,6 +23,7 @@ from conversations.exchange.formats import (
     chatsite,
     claude,
     claude_projects,
+    deepseek,
     foreign_text,
     gemini,
     grok,
@@ -34,7 +35,7 @@ from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import Entry, entries
 
-FORMATS = (chatsite, librechat, neutral, chatgpt, claude, claude_projects, open_webui, grok, gemini)
+FORMATS = (chatsite, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini)
 WITH_IMAGES = (chatgpt, open_webui)
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.

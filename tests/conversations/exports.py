@@ -89,6 +89,17 @@ def grok(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"conversation": head, "responses": responses} | more
 
 
+def deepseek(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A conversation of DeepSeek; each message answers the one before unless it names another parent."""
+    mapping: dict[str, Any] = {"root": {"id": "root", "parent": None, "children": ["1"], "message": None}}
+    for number, message in enumerate(messages, 1):
+        parent = message.pop("parent", str(number - 1) if number > 1 else "root")
+        said = {"files": [], "model": "deepseek-chat", "inserted_at": f"2025-01-06T17:00:0{number}.102000+08:00"}
+        mapping[str(number)] = {"id": str(number), "parent": parent, "children": [], "message": said | message}
+    dates = {"inserted_at": "2025-01-06T17:00:00.102000+08:00", "updated_at": "2025-01-06T17:01:00.102000+08:00"}
+    return {"id": "d1", "title": "Ports", "mapping": mapping} | dates | more
+
+
 def gemini(title: str, answer: str, time: str, **more: Any) -> dict[str, Any]:
     """A prompt with its answer, as Google's Takeout has it."""
     items = [{"html": answer}] if answer else []

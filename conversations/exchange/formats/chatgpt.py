@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +11,7 @@ from conversations.exchange.fields import fault, read_object, read_timestamp
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.chatgpt_messages import ShownMessage, instructions_in, said_in
 from conversations.exchange.formats.foreign_images import Images
-from conversations.exchange.formats.messages import MAX_MESSAGES
-from conversations.exchange.formats.tree import latest_leaf, path
+from conversations.exchange.formats.tree import latest_leaf, parents_in, path, read_nodes
 from conversations.models import Message
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 
@@ -49,28 +48,15 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Imp
 
 def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The messages from the root to the current node, with their places."""
-    nodes = _nodes(data.get("mapping"))
+    nodes = read_nodes(data.get("mapping"))
     if not nodes:
         return []
-    parents = {name: _parent(node, nodes) for name, node in nodes.items()}
+    parents = parents_in(nodes)
     leaf = data.get("current_node")
     if not isinstance(leaf, str) or leaf not in nodes:
         leaf = latest_leaf(parents, {name: _date(name, node) for name, node in nodes.items()}, place="mapping")
     found = ((_place(name), nodes[name].get("message")) for name in path(parents, leaf, place="mapping"))
     return [(place, read_object(place, message)) for place, message in found if message is not None]
-
-
-def _nodes(value: object) -> dict[str, dict[str, Any]]:
-    mapping = read_object("mapping", value) if value is not None else {}
-    if len(mapping) > MAX_MESSAGES:
-        raise fault("mapping", f"at most {MAX_MESSAGES:,}, not {len(mapping):,}.")
-    return {name: read_object(f"mapping.{name[:60]}", node) for name, node in mapping.items()}
-
-
-def _parent(node: dict[str, Any], nodes: Mapping[str, Any]) -> str | None:
-    """The parent of a node; None if the export does not have it."""
-    parent = node.get("parent")
-    return parent if isinstance(parent, str) and parent in nodes else None
 
 
 def _place(name: str) -> str:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
-from conversations.exchange.fields import fault
+from conversations.exchange.fields import fault, read_object
+from conversations.exchange.formats.messages import MAX_MESSAGES
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def read_nodes(value: object) -> dict[str, dict[str, Any]]:
+    """The nodes of a `mapping` by their names; none if it is missing. Raises Invalid, naming the place."""
+    mapping = read_object("mapping", value) if value is not None else {}
+    if len(mapping) > MAX_MESSAGES:
+        raise fault("mapping", f"at most {MAX_MESSAGES:,}, not {len(mapping):,}.")
+    return {name: read_object(f"mapping.{name[:60]}", node) for name, node in mapping.items()}
+
+
+def parents_in(nodes: Mapping[str, dict[str, Any]]) -> dict[str, str | None]:
+    """The parent of each node; None if the file does not have it."""
+    named = {name: node.get("parent") for name, node in nodes.items()}
+    return {name: parent if isinstance(parent, str) and parent in nodes else None for name, parent in named.items()}
 
 
 def path(parents: Mapping[str, str | None], leaf: str, *, place: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Exports of Open WebUI, LibreChat, Grok and Gemini."""
+"""Exports of Open WebUI, LibreChat, Grok, DeepSeek and Gemini."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conversations.exchange.formats.foreign_html import as_markdown
 from conversations.exchange.formats.open_webui import shown_parts
 from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Attachment, Conversation, ToolCall, User
-from tests.conversations.exports import gemini, grok, librechat, open_webui
+from tests.conversations.exports import deepseek, gemini, grok, librechat, open_webui
 from tests.growth import growth, repeated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -172,6 +172,44 @@ class TestGrok:
         for date in ({"$date": {"$numberLong": "x"}}, {"$date": []}, {"$date": {"$numberLong": "9" * 17}}):
             with pytest.raises(Invalid, match="create_time"):
                 taken(ada, grok({"message": "hi", "create_time": date}))
+
+
+class TestDeepSeek:
+    def test_the_words_of_its_fragments_come_in_without_thoughts(self, ada: User) -> None:
+        row = one(ada, deepseek(
+            {"fragments": [{"type": "REQUEST", "content": "Which port?"}], "files": [{"file_name": "ports.md"}]},
+            {"fragments": [{"type": "THINK", "content": "Hm."}, {"type": "RESPONSE", "content": "5432."}]},
+            {"fragments": [{"type": "SEARCH", "results": []}, {"type": "RESPONSE", "content": "5433."}], "parent": "1",
+             "model": "deepseek-reasoner"},
+        ))  # fmt: skip
+        assert said(row) == [("user", "Which port?\n\n[File: ports.md]"), ("assistant", "5433.")]
+        assert (row.title, row.created_at) == ("Ports", datetime(2025, 1, 6, 9, 0, 0, 102_000, tzinfo=UTC))
+        assert list(row.messages.order_by("created_at").values_list("model", flat=True)) == ["", "deepseek-reasoner"]
+
+    def test_older_exports_name_no_roles(self, ada: User) -> None:
+        row = one(ada, deepseek(
+            {"content": "Which port?", "reasoning_content": None},
+            {"content": "5433.", "reasoning_content": "Hm."},
+            {"content": "Since when?"},
+        ))  # fmt: skip
+        assert said(row) == [("user", "Which port?"), ("assistant", "5433."), ("user", "Since when?")]
+
+    def test_its_zip_comes_in_and_again_changes_nothing(self, ada: User) -> None:
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as made:
+            made.writestr("user.json", json.dumps({"user_id": "u"}))
+            made.writestr("conversations.json", json.dumps([deepseek({"content": "Hi"}), deepseek(id="d2")]))
+        first = import_conversations(ada, archive.getvalue())
+        assert [said(row) for row in first] == [[("user", "Hi")]]
+        assert first.skipped == 1, "the shell without messages"
+        assert import_conversations(ada, archive.getvalue()).unchanged == 1
+
+    def test_odd_parts_are_named_or_left_out(self, ada: User) -> None:
+        for odd, place in (({"inserted_at": []}, "inserted_at"), ({"content": "x" * 200_001}, r"mapping\.1")):
+            with pytest.raises(Invalid, match=place):
+                taken(ada, deepseek({"content": "hi"} | odd))
+        row = one(ada, deepseek({"content": "Hi", "files": [3, {}], "fragments": "x", "parent": ["1"]}))
+        assert said(row) == [("user", "Hi\n\n[File: without a name]")]
 
 
 class TestGemini:
