@@ -51,7 +51,7 @@ def called(id: Any, name: str, arguments: dict[str, Any]) -> None:
         case "is_error":
             say(id=id, result=text(f"it went wrong with {what}{os.environ.get('TOKEN')}", isError=True))
         case "nonsense":
-            say(id=id, result={"content": "no list"})
+            say(id=id, result={"table": "no content"})
         case "large":
             sys.stdout.write('{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "')
             for _ in range(int(what)):
@@ -87,7 +87,7 @@ def tools() -> list[dict[str, Any]]:
     return [
         {"name": "echo", "description": "Says it.\0 " + "d" * 2_000, "inputSchema": OBJECT},
         {"name": "no good", "description": "-", "inputSchema": OBJECT},
-        {"name": "n" * 50, "description": "-", "inputSchema": OBJECT},
+        {"name": "n" * 130, "description": "-", "inputSchema": OBJECT},
         {"name": "large", "description": "-", "inputSchema": {"type": "object", "x": "y" * 20_000}},
         {"name": "silent", "inputSchema": {"type": "object"}},
         {"name": "echo", "description": "Another.", "inputSchema": OBJECT},

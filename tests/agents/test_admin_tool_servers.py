@@ -73,7 +73,7 @@ def errors(server: ToolServer, **changes: Any) -> dict[str, list[str]]:
 
 def test_a_look_stores_what_the_server_offers_and_allows_none_of_it(client: Client, server: ToolServer) -> None:
     page = page_after(client, server, _look="1")
-    assert "<b>bad</b> offers 2 tools: echo, silent. Cannot be offered: no good (its name has other signs" in page
+    assert "<b>bad</b> offers 2 tools: echo, silent. Cannot be offered: no good (its name has characters other" in page
     assert [tool["name"] for tool in server.tools] == ["echo", "silent"]
     assert server.allowed == [] and server.looked_at is not None
     assert 'name="allowed" value="echo"' in page and "no description" in page

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import CallToolResult
 
 from conversations.agents.tools.mcp.definitions import MAX_SCHEMA_CHARS, changed, look
+from conversations.agents.tools.mcp.lenient_results import repaired
+from conversations.agents.tools.mcp.results import result_text
 from conversations.agents.tools.mcp.sessions import Sessions, definitions
 from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
@@ -331,11 +334,67 @@ async def test_what_a_server_says_of_its_tools_is_bounded() -> None:
     assert len(found.tools[0]["description"]) == 1_000 and "\0" not in found.tools[0]["description"]
     assert found.tools[1]["description"] == ""
     assert found.refused == {
-        "no good": "its name has other signs than letters, digits, - and _",
-        "n" * 42: "its name is longer than 42 characters",
+        "no good": "its name has characters other than letters, digits, -, _, . and /",
+        "n" * 128: "its name is longer than 128 characters",
         "large": f"its parameters take more than {MAX_SCHEMA_CHARS:,} characters",
         "echo": "the server offers it twice",
     }
+
+
+ODD = """
+import json, sys
+def say(id, **more): print(json.dumps({"jsonrpc": "2.0", "id": id, **more}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    match asked["method"]:
+        case "initialize":
+            about = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "odd", "version": "1"}}
+            say(asked["id"], result=about)
+        case "tools/list":
+            tools = [{"name": "plain"}, {"name": "a.b/c", "inputSchema": {}, "annotations": {"readOnlyHint": "often"}}]
+            tools += [{"inputSchema": {}}, {"name": "bad", "inputSchema": [1]}]
+            say(asked["id"], result={"tools": tools, "nextCursor": ""})
+        case "tools/call" if asked["params"]["name"] == "plain":
+            say(asked["id"], result={"content": [{"type": "table", "rows": [1]}, {"type": "text", "text": "5433"}]})
+        case "tools/call":
+            say(asked["id"], error={"code": -32000, "message": "The port is taken"})
+"""
+
+
+async def test_one_odd_tool_or_block_spoils_no_others(tmp_path: Path) -> None:
+    program = tmp_path / "odd.py"
+    program.write_text(ODD)
+    row = server(command=f"{sys.executable} {program}", environment="", timeout_seconds=20)
+    async with Sessions() as sessions:
+        found = await sessions.look(row)
+        assert [tool["name"] for tool in found.tools] == ["plain", "a.b/c"]
+        assert all(tool["parameters"] == {"type": "object", "properties": {}} for tool in found.tools)
+        assert found.refused == {"bad": "its parameters are no valid JSON schema"}
+        assert await sessions.call(row, "plain", {}) == '{"type": "table", "rows": [1]}\n5433'
+        with pytest.raises(ToolFailed, match="says: The port is taken"):
+            await sessions.call(row, "a.b/c", {})
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ({"content": "5433"}, "5433"),
+        ({"toolResult": {"port": 5433}}, '{"port": 5433}'),
+        ({"content": [{"type": "text", "text": None}, {"type": "text", "text": 5433}]}, "5433"),
+        ({"content": None, "structuredContent": {"port": 5433}}, '{"port": 5433}'),
+        ({"content": ["a", {"type": "text", "text": "b"}], "structuredContent": [1]}, "a\nb"),
+        ({}, "[The tool gave nothing back.]"),
+        ({"isError": "no"}, "[The tool gave nothing back.]"),
+    ],
+)
+def test_a_result_of_another_form_is_text(result: dict[str, Any], text: str) -> None:
+    read = CallToolResult.model_validate(repaired(result), by_name=False)
+    assert (result_text(read, most=1_000), read.is_error) == (text, False)
+
+
+def test_other_results_are_unchanged() -> None:
+    for result in ({"resources": []}, {"protocolVersion": "1"}, {"tools": {"a": 1}}):
+        assert repaired(result) is result
 
 
 class Offered:

@@ -28,6 +28,7 @@ from mcp_types import (
 from conversations.agents.tools.mcp.connection_state import ConnectionState
 from conversations.agents.tools.mcp.environment import pairs
 from conversations.agents.tools.mcp.http import http
+from conversations.agents.tools.mcp.lenient_results import lenient
 from conversations.agents.tools.mcp.results import result_text
 from conversations.agents.tools.mcp.stdio import stdio
 from conversations.llm.tools import ToolFailed
@@ -45,6 +46,8 @@ MODES = {ToolServer.Transport.STDIO.value: "legacy", ToolServer.Transport.HTTP.v
 
 Many programs exit if their first message is not `initialize`; over HTTP, asking for the newest version first is safe.
 """
+CLOSED = ("Connection closed", "SSE stream ended without a response")
+"""The `mcp` package's own messages for a connection that is over."""
 WITHOUT_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
 """The `mcp` package's own error messages for a response that has only a status."""
 
@@ -104,7 +107,7 @@ class Connection:
                 page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
                 found += page.tools
                 cursor = page.next_cursor
-                if cursor is None:
+                if not cursor:
                     break
             return found
 
@@ -136,7 +139,7 @@ class Connection:
                 async with asyncio.timeout(self._seconds):
                     transport: Any = self._transport()
                     client = await stack.enter_async_context(
-                        Client(transport, client_info=US, cache=None, mode=MODES[self._server.transport])
+                        Client(lenient(transport), client_info=US, cache=None, mode=MODES[self._server.transport])
                     )
                 late.cancel()
                 self._opened.set_result(client)
@@ -181,7 +184,7 @@ class Connection:
     def _as_it_says(self, error: MCPError) -> str:
         if self._fate.status and error.message in WITHOUT_WORDS:
             return f"answered with the HTTP status {self._fate.status}"
-        if error.code == CONNECTION_CLOSED:
+        if error.code == CONNECTION_CLOSED and error.message in CLOSED:  # servers use this code for errors of their own
             return "broke off the connection"
         quoted = self._without_secrets(error.message)[:QUOTED]  # before the cut, which could leave half a secret
         return f"says: {' '.join(quoted.split()).rstrip('.')}"

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 from conversations.llm.providers.text_repair import Storable
 
-MAX_NAME_CHARS = 42
-"""The most characters of a tool's name; with its server's name, providers accept 64."""
+MAX_NAME_CHARS = 128
+"""The most characters of a tool's name, as the protocol has it. Providers get a longer full name shortened."""
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_SCHEMA_CHARS = 16_000
 """The most characters of a tool's parameters as JSON."""
 MAX_TOOLS = 100
-NAME = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
+NAME = re.compile(r"[a-zA-Z0-9_./-]+", re.ASCII)
 
 
 class Tool(Protocol):
@@ -59,7 +59,7 @@ def changed(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> set[str]
 def _refusal(tool: Tool) -> str:
     """Why a tool cannot be offered; "" if it can."""
     if not NAME.fullmatch(tool.name):
-        return "its name has other signs than letters, digits, - and _"
+        return "its name has characters other than letters, digits, -, _, . and /"
     if len(tool.name) > MAX_NAME_CHARS:
         return f"its name is longer than {MAX_NAME_CHARS} characters"
     return _refusal_of_schema(tool.input_schema)
