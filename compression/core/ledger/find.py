@@ -19,6 +19,12 @@ _SCRIPTS = (
 )
 _LATIN = ("german", "french", "spanish", "italian", "portuguese")
 """The tables of the other languages in Latin letters; English has code beside its table (`english`)."""
+_LEAD_IN = re.compile(
+    r"^\W*(?:(?:no|wait|actually|sorry|oh|hm+|ok|okay|well|scratch that|nein|moment|doch|eigentlich|entschuldigung"
+    r"|non|en fait|pardon|en realidad|perdón|anzi|scusa|aliás|нет|стоп)\b[\s,:;.!–—-]*)+(?=\w)",
+    re.IGNORECASE,
+)
+"""Words by which a person changes their mind: "Actually, use spaces, not tabs." is an order like the one before."""
 _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 
 
@@ -47,6 +53,12 @@ def _entry(sentence: Sentence) -> DetectedEntry | None:
     languages = [] if is_question else [language(name) for name in names]
     if (is_latin and english.is_sure_order(masked)) or any(one.is_sure_order(masked) for one in languages):
         return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic_of(masked))
+    if not is_question and (lead_in := _LEAD_IN.match(masked)):
+        order = masked[lead_in.end() :]
+        topic = topic_of(order)
+        is_order = (is_latin and english.is_sure_order(order)) or any(one.is_sure_order(order) for one in languages)
+        if is_order and not topic.name.startswith("="):
+            return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic)
     kind = english.kind_of(masked) if is_latin else ""
     kind = kind or next(filter(None, (one.kind_of(masked) for one in languages)), "")
     return DetectedEntry(_KINDS[kind], sentence.text, False, topic_of(masked)) if kind else None

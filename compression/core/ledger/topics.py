@@ -39,9 +39,11 @@ _SPEAKS = re.compile(
 )
 _SUBJECTS: Final = {
     "emoji": r"emoji|emoticon|smiley|émoji|эмодзи|смайл|表情符号|表情|絵文字",
-    "length": r"\b(?:short|brief|concise|terse|succinct|long|length|detail(?:ed)?|verbose|kurz|knapp|ausführlich|"
-    r"court|brève?|concis|cort[oa]s?|breves?|brev[ei]|"
-    r"curt[oa]s?)\b|\b(?:\d+|one|two|three|four|five) (?:words?|sentences?|lines?|paragraphs?|wörter|worte|sätze|"
+    "length": r"\b(?:short(?:er)?|brief(?:er)?|concise|terse|succinct|long|(?<!any )(?<!no )longer|length|"
+    r"detail(?:ed)?|verbose|kurz|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|bref|brèves?|concis|détaillée?s?|"
+    r"cort[oa]s?|larg[oa]s?|detallad[oa]s?|breves?|brev[ei]|lungh[ei]|dettagliat[oaie]|"
+    r"curt[oa]s?|longas?|detalhad[oa]s?)\b|\b(?:\d+|one|two|three|four|five) "
+    r"(?:words?|sentences?|lines?|paragraphs?|wörter|worte|sätze|"
     r"mots|phrases|palabras|frases|parole|frasi|palavras|слов|предложени)"
     r"|кратк|коротк|字以内|不超过|控制在|文字以内|簡潔|简短|简洁|一文で",
     "apologies": r"apolog|sorry|entschuldig|excuse|disculp|perdón|scus|desculp|извин|道歉|抱歉|謝",

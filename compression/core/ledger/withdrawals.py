@@ -36,6 +36,8 @@ MAX_CHARS = 300
 """A longer sentence takes nothing back: it tells something."""
 
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_KANA: Final = re.compile(r"[\u3040-\u30ff]")
+_HIRAGANA: Final = re.compile(r"[\u3040-\u309f]+")
 _WORD: Final = re.compile(r"[^\W_][\w-]*")
 _QUESTION: Final = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 _KEEPS: Final = re.compile(
@@ -157,6 +159,8 @@ def _content(text: str) -> set[str]:
     unspaced = _UNSPACED_FILLERS.sub(" ", text)
     for form in FORMS:
         unspaced = _pattern(form).sub(" ", unspaced)
+    if _KANA.search(text):  # hiragana are endings and particles, in the sentence's form and in the rule's
+        unspaced = _HIRAGANA.sub(" ", _UNSPACED_FILLERS.sub(" ", text))
     pairs = {run[at : at + 2] for run in _CJK.findall(unspaced) for at in range(len(run) - 1)}
     words = {word for word in _WORD.findall(_CJK.sub(" ", text)) if len(word) > 1 and word not in _left_out()}
     return pairs | {word[:STEM_CHARS] for word in words if word[:STEM_CHARS] not in _left_out()}

@@ -360,3 +360,24 @@ def test_finding_takes_time_in_proportion_to_the_text(piece: str) -> None:
 
     small = min(seconds(20_000) for _ in range(3))
     assert seconds(100_000) < max(0.5, 12 * small)
+
+
+@pytest.mark.parametrize(
+    ("rule", "other"),
+    [
+        ("Use tabs, not spaces.", "Actually, use spaces, not tabs."),
+        ("Always answer in German.", "No wait, actually answer in English from now on."),
+        ("Antworte immer auf Deutsch.", "Moment, antworte ab jetzt auf Englisch."),
+    ],
+)
+def test_a_person_who_changes_their_mind_gives_a_rule_in_place_of_the_one_before(rule: str, other: str) -> None:
+    (before,), (after,) = find_entries(rule), find_entries(other)
+    assert (after.kind, after.is_sure, after.text) == ("rule", True, other)
+    assert after.topic.replaces(before.topic)
+
+
+@pytest.mark.parametrize(
+    "text", ["Actually, the port is 5433.", "Actually, always deploy on Fridays.", "Wait, use port 80."]
+)
+def test_other_corrections_are_no_rules(text: str) -> None:
+    assert not [entry for entry in find_entries(text) if entry.kind == "rule" and entry.is_sure]

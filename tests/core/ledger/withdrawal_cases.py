@@ -1,4 +1,4 @@
-"""Sixty withdrawals in nine languages, and two hundred sentences that take nothing back."""
+"""Sixty-eight withdrawals in nine languages, and two hundred sentences that take nothing back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ OTHERS = (
 """Rules in force beside the one that is taken back."""
 
 WITHDRAWALS = (
+    ("Always answer in bullet points.", "You can stop using bullet points now."),
+    ("Keep answers under 50 words.", "Longer answers are OK again."),
+    ("Schreib immer kurz.", "Du darfst wieder ausführlicher schreiben."),
+    ("Fasse dich kurz.", "Du kannst jetzt längere Antworten geben."),
+    ("今後は敬語を使わないでください。", "また敬語を使ってください。"),
+    ("絵文字は使わないでください。", "絵文字を使ってもいいです。"),
+    ("Prefix every reply with [BOT].", "Remove the [BOT] prefix."),
+    ("No uses emojis.", "Puedes volver a usar emojis."),
     ("From now on end every answer with STATUS.", "Forget the STATUS line."),
     ("Always answer in French.", "Please answer in English again."),
     ("No emojis.", "Emojis are fine again."),
@@ -88,6 +96,9 @@ KEEPING = tuple(
     line.strip()
     for line in """
 I forget where I put the keys.
+You can stop the server now.
+You may stop reading here.
+It no longer fits in a short line.
 I forgot the password again.
 Don't forget to cite your sources.
 Never forget the tests.
