@@ -29,6 +29,11 @@ _UNSUPPORTED = re.compile(
     r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
     re.IGNORECASE | re.DOTALL,
 )
+_ONE_IMAGE = re.compile(
+    r"format|mime|media.?type|image/|\bsize|dimension|pixel|resolution|corrupt|decod|download|fetch|animated",
+    re.IGNORECASE,
+)
+"""The words of an error about one image: the model takes others."""
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
@@ -45,7 +50,8 @@ def are_too_large(status: int, complaint: str) -> bool:
 
 def are_unsupported(complaint: str) -> bool:
     """Whether an error says that the model takes no images at all."""
-    return bool(_UNSUPPORTED.search(complaint[:MAX_READ_CHARS]))
+    said = complaint[:MAX_READ_CHARS]
+    return bool(_UNSUPPORTED.search(said)) and not _ONE_IMAGE.search(said)
 
 
 def without_any(messages: list[Raw]) -> list[Raw]:

@@ -98,6 +98,9 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
     if "modalities" not in settings.GATEWAY_OPTIONS and body.get("modalities") not in (None, ["text"]):
         raise Invalid('modalities: only ["text"] passes this gateway.', field="modalities")
     unset = {name for name in LIMITS if body.get(name) in (None, *UNLIMITED)}
+    if not body.get("tools"):  # OpenAI refuses an empty list, and options about tools without any
+        unset |= {"tools", "parallel_tool_calls"}
+        unset |= {"tool_choice"} if body.get("tool_choice") in (None, "auto", "none") else set()
     lowered = {name: min(body[name], window) for name in LIMITS if name not in unset}
     return {name: value for name, value in body.items() if name in allowed - unset} | lowered
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from conversations.gateway import images
 from conversations.llm.providers import reply_lengths
+from conversations.llm.providers.choices import as_object
 
 Body = dict[str, Any]
 
@@ -48,17 +49,31 @@ COMMON_WORDS = ("seed", "user", "reasoning", "thinking")
 LIMITS = ("max_tokens", "max_completion_tokens")
 EFFORT = "reasoning_effort"
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+THINKING = {"enabled": "adaptive", "adaptive": "enabled"}
+"""The two types of Anthropic's thinking: newer models take only the second, older ones only the first."""
+BUDGETS = (1_024, 8_192)
+"""The least and the usual tokens for thoughts, for a caller that names no number."""
 STATUSES = (400, 404, 415, 422, 500, 501)
 """The statuses of these refusals: 404 is OpenRouter's, 500 that of some llama.cpp servers."""
 
 _REFUSED = re.compile(
-    r"unsupported|not? support|not (?:permitted|allowed|available|valid)|unrecogni[sz]ed|unknown|unexpected|deprecated"
-    r"|extra.?(?:inputs?|forbidden)|only the default|cannot both|invalid (?:argument|json payload|value)|no such"
-    r"|incompatible|may not be",
+    r"unsupported|not? support|not (?:permitted|allowed|available)|unrecogni[sz]ed|unknown|deprecated"
+    r"|unexpected (?:keyword|argument|field|parameter|property)|extra.?(?:inputs?|forbidden)|only the default"
+    r"|cannot both|no such|incompatible|may not be",
     re.IGNORECASE,
 )
+_VALUE = re.compile(
+    r"\b(?:between|range|(?:less|greater|smaller|larger) than|at (?:most|least)|above|below|non-negative|positive)\b"
+    r"|[<>]=",
+    re.IGNORECASE,
+)
+"""The words of an error about a value: another caller's value may be accepted."""
 _QUOTED_EFFORT = re.compile(rf"""['"`]({"|".join(EFFORTS)})['"`]""")
-_FORCED = re.compile(r"tool[_ ]?choice", re.IGNORECASE)
+_FORCED = re.compile(
+    r"(?:think|reason|\bmodel\b).{0,80}tool[_ ]?choice"
+    r"|tool[_ ]?choice.{0,80}(?:think|reason|\bmodel\b|required|\bany\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +81,15 @@ class ServerForm:
     """The form in which a server takes requests for a model.
 
     `omitted` are fields that it refuses. `limit` is its name for the limit of an answer, and `most` the largest value;
-    `efforts` are the efforts that it knows. Empty or None: as the caller sends it.
+    `efforts` are the efforts that it knows, and `thinking` is its type of Anthropic's thinking. Empty or None: as the
+    caller sends it.
     """
 
     omitted: frozenset[str] = frozenset()
     limit: str = ""
     most: int | None = None
     efforts: tuple[str, ...] = ()
+    thinking: str = ""
     takes_images: bool = True
     takes_forced_calls: bool = True
 
@@ -87,6 +104,8 @@ class ServerForm:
                 sent[name] = min(sent[name], self.most)
         if self.efforts and sent.get(EFFORT) in EFFORTS:
             sent[EFFORT] = _nearest(sent[EFFORT], self.efforts)
+        if self.thinking and as_object(sent.get("thinking")).get("type") in THINKING:
+            sent |= _thinking(self.thinking, limit=asked)
         if not self.takes_images and isinstance(sent.get("messages"), list):
             sent["messages"] = images.without_any(sent["messages"])
         if not self.takes_forced_calls and sent.get("tool_choice") not in (None, "auto", "none"):
@@ -112,18 +131,29 @@ class ServerForm:
             yield replace(self, takes_images=False)
         if not _REFUSED.search(complaint):
             return
+        if "adaptive" in complaint and (other := THINKING.get(str(as_object(sent.get("thinking")).get("type")))):
+            yield replace(self, thinking=other)
         named = [name for name in TUNING if name in sent and _names(complaint, name)]
         if EFFORT in named and (efforts := _efforts_in(complaint, refused=sent[EFFORT])):
             yield replace(self, efforts=efforts)
         if len(named) > 1 and "both" in complaint:
             named = named[1:]
-        if named:
+        if named and not _VALUE.search(complaint):
             yield replace(self, omitted=self.omitted | set(named))
         for name, other in (LIMITS, LIMITS[::-1]):
             if name in sent and name in complaint and not self.limit:
                 yield replace(self, limit=other)
         if _FORCED.search(complaint):
             yield replace(self, takes_forced_calls=False)
+
+
+def _thinking(kind: str, *, limit: object) -> Body:
+    """The field with thinking of a type; without it if the limit of the answer leaves no room for a budget."""
+    if kind == "adaptive":
+        return {"thinking": {"type": "adaptive"}}
+    least, usual = BUDGETS
+    budget = min(usual, limit - 1) if isinstance(limit, int) else usual
+    return {"thinking": {"type": "enabled", "budget_tokens": budget} if budget >= least else {"type": "disabled"}}
 
 
 def _names(complaint: str, name: str) -> bool:

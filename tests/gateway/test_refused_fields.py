@@ -64,11 +64,16 @@ def test_a_field_that_tunes_an_answer_is_left_out(complaint: str, changed: set[s
         "registry.ollama.ai/library/gemma3 does not support tools",
         "Unsupported value in messages: the user said 'stop' and the conversation must end with a user message",
         "The seed of this problem is not supported",
+        "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 5 instead.",
+        "temperature must be non-negative, got -1; other values are not supported",
+        "Invalid value: 'banana'. Supported values are: 'low' and 'high'. (reasoning_effort)",
         "Incorrect API key provided",
+        "Unknown tool 'write' in tool_choice",
     ],
 )
 def test_a_refusal_of_anything_else_reaches_the_caller(complaint: str) -> None:
-    assert ServerForm().after(complaint, TUNED | {"messages": [HI]}, status=400) is None
+    forced = TUNED | {"messages": [HI], "tool_choice": {"type": "function", "function": {"name": "write"}}}
+    assert ServerForm().after(complaint, forced, status=400) is None
     assert ServerForm().after("`temperature` is not supported", TUNED | {"messages": [HI]}, status=401) is None
 
 
@@ -93,6 +98,37 @@ def test_a_limit_is_sent_by_the_name_and_up_to_the_size_that_a_server_knows() ->
     words = "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"
     smaller = ServerForm().after(words, {"max_tokens": 32_000}, status=400)
     assert smaller is not None and smaller.applied({"max_tokens": 32_000}) == {"max_tokens": 8_192}
+
+
+@pytest.mark.parametrize(
+    ("given", "limit", "complaint", "meant"),
+    [
+        ({"type": "enabled", "budget_tokens": 2_000}, 4_000,
+         '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".',
+         {"type": "adaptive"}),
+        ({"type": "adaptive"}, 4_000, "adaptive thinking is not supported on this model",
+         {"type": "enabled", "budget_tokens": 3_999}),
+        ({"type": "adaptive"}, 500, "adaptive thinking is not supported on this model", {"type": "disabled"}),
+    ],
+)  # fmt: skip
+def test_thinking_has_the_type_that_a_model_of_anthropic_s_takes(
+    given: dict[str, Any], limit: int, complaint: str, meant: dict[str, Any]
+) -> None:
+    body = {"messages": [HI], "max_tokens": limit, "thinking": given}
+    form = ServerForm().after(complaint, body, status=400)
+    assert form is not None
+    assert form.applied(body) == body | {"thinking": meant}
+
+
+def test_options_about_tools_do_not_go_without_tools(caller: Caller) -> None:
+    """OpenAI refuses them, and an empty list of tools; some clients always send them."""
+    for tools in ({}, {"tools": None}, {"tools": []}):
+        answer = caller.ask([HI], extra_body={"tool_choice": "auto", "parallel_tool_calls": True} | tools)
+        assert answer.status_code == 200
+        sent = caller.served.llm.last_request.body
+        assert not sent.keys() & {"tools", "tool_choice", "parallel_tool_calls"}
+    caller.ask([HI], tools=[TOOL], tool_choice="auto", parallel_tool_calls=False)
+    assert caller.served.llm.last_request.body.keys() >= {"tools", "tool_choice", "parallel_tool_calls"}
 
 
 def test_a_forced_call_is_asked_for_where_a_model_that_thinks_refuses_to_be_forced() -> None:
@@ -189,6 +225,19 @@ def test_a_model_without_eyes_gets_a_line_in_place_of_an_image(caller: Caller, s
     assert answer.status_code == 200
     (part, _) = caller.sent[-1]["content"]
     assert part["type"] == "text" and "image/png" in part["text"] and "takes no images" in part["text"]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "Image format image/tiff is not supported. Use PNG, JPEG, GIF or WebP.",
+        "Unsupported image: could not decode it",
+        "The image dimensions are not supported",
+        "Images with a size of more than 5 MB are not supported",
+    ],
+)
+def test_an_error_about_one_image_says_nothing_about_others(complaint: str) -> None:
+    assert ServerForm().after(complaint, {"messages": [IMAGE]}, status=400) is None
 
 
 def test_a_call_by_a_shortened_name_comes_back_by_the_caller_s_own(caller: Caller) -> None:
