@@ -1,5 +1,5 @@
 // Controls that need no server: the theme, the list on a phone, Dismiss, the panel; and Enter in small fields.
-// Listens to theme, click, keydown, beforetoggle, htmx:afterSwap and afterRequest, and to the closing of the panel.
+// Listens to theme, click, keydown, submit, beforetoggle, htmx:afterSwap and afterRequest, and to the closing of the panel.
 import { find, panel } from "./page.js";
 
 // The worker shows a page of its own where the site cannot be reached; without TLS browsers have none but on this machine.
@@ -33,6 +33,11 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     event.target.form.requestSubmit();
   }
+});
+
+// Enter in a form that sends each change: the change is on its way, and the browser would leave the page before it is kept.
+document.addEventListener("submit", (event) => {
+  if (event.target.getAttribute("hx-trigger") === "change") event.preventDefault();
 });
 
 // A menu of the list, or of a message, is empty until it is first opened.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -28,6 +29,7 @@ def test_a_project_is_made_filled_and_deleted(alice: Person, llm: LlmServer) -> 
     name.fill("Billing")
     name.press("Enter")
     expect(page.get_by_role("heading", name="Billing")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/\?new$"))  # Enter keeps the name, and leaves the page to the site
     page.get_by_label("Instructions").fill("Times are UTC.")
     page.get_by_label("Instructions").blur()
     expect(page.locator("#kept")).to_have_text("Kept.")
