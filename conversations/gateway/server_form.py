@@ -104,7 +104,7 @@ class ServerForm:
                 sent[name] = min(sent[name], self.most)
         if self.efforts and sent.get(EFFORT) in EFFORTS:
             sent[EFFORT] = _nearest(sent[EFFORT], self.efforts)
-        if self.thinking and as_object(sent.get("thinking")).get("type") in THINKING:
+        if self.thinking and as_object(sent.get("thinking")).get("type") in tuple(THINKING):
             sent |= _thinking(self.thinking, limit=asked)
         if not self.takes_images and isinstance(sent.get("messages"), list):
             sent["messages"] = images.without_any(sent["messages"])

@@ -58,6 +58,27 @@ def test_a_valid_request_is_unchanged() -> None:
         assert in_own_form(given, 0) is given
 
 
+ODD: list[Any] = [None, True, 7, "x", [], {}, [7], ["x"], [[]], {"type": []}, [{"type": ["x"], "name": ["y"]}]]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+@pytest.mark.parametrize("field", ["messages", "input", "tools", "tool_choice", "instructions", "text", "reasoning"])
+def test_odd_types_are_refused_and_fail_nothing(caller: Caller, field: str, odd: Any) -> None:
+    block = {"type": "tool_use", "id": "t1", "name": "read", "input": odd}
+    for body in (
+        {"messages": [HI], "tools": [PATCH]} | {field: odd},
+        {"input": "Hi.", "tools": [OF_MESSAGES]} | {field: odd},
+        {
+            "messages": [
+                HI,
+                {"role": "assistant", "content": [block], "tool_calls": odd},
+                {"role": odd, "content": [block]},
+            ]
+        },
+    ):
+        assert caller.post(json.dumps({"model": "scripted"} | body)).status_code in (200, 400)
+
+
 def test_blocks_of_messages_are_calls_and_results(caller: Caller) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     messages = [

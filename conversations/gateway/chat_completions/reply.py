@@ -257,7 +257,8 @@ def _with_custom(message: Json, custom: Set[str]) -> Json:
 
 def _as_custom(call: Any, custom: Set[str]) -> Any:
     function = as_object(as_object(call).get("function"))
-    if (name := function.get("name")) not in custom:
+    name = function.get("name")
+    if not isinstance(name, str) or name not in custom:
         return call
     arguments = str(function.get("arguments") or "")
     given = object_of(arguments).get(INPUT)

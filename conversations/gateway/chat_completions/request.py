@@ -96,7 +96,8 @@ def _message(number: int, message: Any) -> Iterator[Any]:
         place = f"messages[{number}].content"
         raise Invalid(f"{place}: {str(fault).partition(': ')[2]}", field=place) from None
     if message.get("role") == "assistant":
-        calls = [*(message.get("tool_calls") or ()), *(made[0].get("tool_calls") or ())]
+        given = message.get("tool_calls")
+        calls = [*(given if isinstance(given, list) else ()), *(made[0].get("tool_calls") or ())]
         yield message | {"content": rest or None, "tool_calls": calls}
         return
     yield from made
@@ -141,7 +142,7 @@ def _choice(choice: Any) -> Any:
     if not isinstance(choice, dict):
         return choice
     kind, name = choice.get("type"), choice.get("name")
-    if kind in CHOICES and name is None:
+    if isinstance(kind, str) and kind in CHOICES and name is None:
         return CHOICES[kind]
     if kind == "custom" and isinstance(name, str):
         return {"type": "custom", "custom": {"name": name}}
