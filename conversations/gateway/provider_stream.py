@@ -67,10 +67,10 @@ async def whole(
             answer = json.loads(content)
         except ValueError:
             answer = None
-        if answer is None and (streamed := events_in(content)):
+        if answer is None and (streamed := await asyncio.to_thread(events_in, content)):
             for event in streamed:
                 require_no_error(event, of.who)
-            if (answer := gather(streamed)) is None:
+            if (answer := await asyncio.to_thread(gather, streamed)) is None:
                 raise BrokenReply(f"{of.who.name}: the provider broke the reply off. Try again.")
             content = json.dumps(answer, ensure_ascii=False).encode()
         if not isinstance(answer, dict):

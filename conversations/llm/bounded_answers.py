@@ -20,6 +20,8 @@ LARGEST_ANSWER = 100_000_000
 """The most bytes of an answer; 250,000 events of 400 bytes."""
 LARGEST_EVENT, LARGEST_JSON = 16_000_000, 50_000_000
 """The most bytes between two ends of lines of an answer in events, and of one in JSON."""
+LARGEST_OBJECT = 5_000_000
+"""The most bytes of an object in place of a stream: it is parsed at once, on the event loop."""
 LARGEST_ERROR, ERROR_SECONDS = 100_000, 10.0
 """The bytes and the seconds that are read of an error; the rest is left out."""
 PIECE = 1_000_000
@@ -97,13 +99,17 @@ class ObjectAsEvent(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         pieces: list[bytes] = []
         is_object: bool | None = None
+        size = 0
         async for piece in self._stream:
-            pieces.append(piece)
-            if is_object is None and (begun := b"".join(pieces).lstrip(_BLANK)):
+            if is_object is None and (begun := piece.lstrip(_BLANK)):
                 is_object = begun.startswith(b"{")
-            if is_object is False:
-                yield b"".join(pieces)
-                pieces = []
+            if not is_object:
+                yield piece
+                continue
+            pieces.append(piece)
+            size += len(piece)
+            if size > LARGEST_OBJECT:
+                raise Unacceptable("does not end its answer")
         if pieces:
             yield _as_event(b"".join(pieces))
 

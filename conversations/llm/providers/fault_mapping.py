@@ -92,8 +92,8 @@ _SECRET = re.compile(
 )
 """Matches text that looks like a key, a token or the password of an address."""
 HIDDEN = "[hidden]"
-SHORTEST_SECRET = 6
-"""Shorter keys are placeholders of local servers, such as "x" or "none": they are parts of words."""
+SHORT_KEY_CHARS = 6
+"""A key with fewer characters, a placeholder for a local server, is hidden where it is a word: "x" is in "max"."""
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 
 
@@ -163,10 +163,17 @@ def words_of(body: object, *, secret: str = "") -> str:
     `secret`, the request's key, and everything that looks like a key are hidden.
     """
     found = _words_in(body, depth=4)
-    found = (found.replace(secret, HIDDEN) if len(secret) >= SHORTEST_SECRET else found)[:MAX_READ_CHARS]
+    found = _without(secret, found)[:MAX_READ_CHARS]
     words = "".join(one for one in " ".join(found.split()) if one.isprintable())  # no database holds all the others
     words = " ".join(words.split())
     return "" if _CODE.fullmatch(words) else _SECRET.sub(HIDDEN, words)
+
+
+def _without(secret: str, words: str) -> str:
+    """The words with HIDDEN in place of a key."""
+    if len(secret) >= SHORT_KEY_CHARS:
+        return words.replace(secret, HIDDEN)
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, words) if secret else words
 
 
 def _words_in(body: object, *, depth: int) -> str:

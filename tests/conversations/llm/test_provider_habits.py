@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
+from conversations.llm.bounded_answers import ObjectAsEvent, Unacceptable
 from conversations.llm.providers.fault_mapping import is_too_long
 from tests.conversations.chat import Chat, fill
 
@@ -91,6 +94,35 @@ async def test_a_reply_that_comes_as_one_object_is_shown(conversation: Any, chat
     reply = await chat.say("Which port?")
     assert (reply.status, reply.content, reply.thoughts) == ("complete", "It listens on 5433.", "Hm.")
     assert len(chat.llm.chats) == 1
+
+
+class Pieces(httpx2.AsyncByteStream):
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            yield piece
+
+
+@pytest.mark.parametrize(
+    ("pieces", "read"),
+    [
+        ((b"\n\n", b" ", b'{"a"', b": 1}\n"), b'\n\n data: {"a": 1}\n\n'),
+        ((b"\xef\xbb\xbf{", b"}"), b"data: {}\n\n"),
+        ((b": ping\n\n", b"data: {}\n\n"), b": ping\n\ndata: {}\n\n"),
+        ((b'{"a": ',), b'{"a": '),
+        ((b"\n",), b"\n"),
+    ],
+)
+async def test_one_object_in_place_of_a_stream_is_one_event(pieces: tuple[bytes, ...], read: bytes) -> None:
+    assert b"".join([piece async for piece in ObjectAsEvent(Pieces(*pieces))]) == read
+
+
+async def test_an_object_in_place_of_a_stream_has_an_end() -> None:
+    with pytest.raises(Unacceptable, match="does not end"):
+        async for _ in ObjectAsEvent(Pieces(b"{", *[b" " * 1_000_000] * 6)):
+            pass
 
 
 async def test_an_error_that_comes_as_one_object_with_200_is_explained(conversation: Any, chat: Chat) -> None:

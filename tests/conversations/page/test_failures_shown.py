@@ -169,3 +169,4 @@ def test_a_person_sees_the_beginning_of_a_provider_s_words_and_programs_all(
 def test_a_placeholder_for_a_key_hides_no_words() -> None:
     """Servers of one's own take any key, such as "x"."""
     assert words_of({"message": "max_tokens is exceeded"}, secret="x") == "max_tokens is exceeded"
+    assert words_of({"message": "The key x, not y, is wrong"}, secret="x") == "The key [hidden], not y, is wrong"

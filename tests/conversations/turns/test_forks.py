@@ -17,6 +17,7 @@ from conversations.models import Conversation, Goal, Message, ToolCall
 from conversations.requests import next_request
 from conversations.turns import forks
 from tests.conversations.chat import Chat, fill
+from tests.growth import TWICE_DOUBLED
 from tests.timing import cpu_seconds
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -257,14 +258,19 @@ async def test_what_cannot_be_forked_from_is_refused(filled: Conversation, chat:
     assert await Conversation.objects.acount() == 3
 
 
-def test_a_long_conversation_is_forked_in_no_time(conversation: Conversation) -> None:
+def test_a_fork_takes_no_longer_than_its_conversation_is_long(conversation: Conversation) -> None:
     fill(conversation, 4_000, words=5)
-    last = Message.objects.order_by("created_at").last()
-    assert last is not None
-    copies = []
-    took = cpu_seconds(lambda: copies.append(forks.fork(conversation, last.pk)))
-    assert said(copies[0]) == said(conversation)
-    assert took < 2.5, took
+    ids = list(Message.objects.order_by("created_at").values_list("pk", flat=True))
+
+    def forked(length: int) -> float:
+        copies: list[Conversation] = []
+        took = cpu_seconds(lambda: copies.append(forks.fork(conversation, ids[length - 1])))
+        assert said(copies[0]) == said(conversation)[:length]
+        return took
+
+    forked(10)  # the first one loads what later ones have
+    short, long = forked(1_000), forked(4_000)
+    assert long < TWICE_DOUBLED * short, (short, long)
 
 
 async def test_a_fresh_conversation_starts_from_the_summary(filled: Conversation, chat: Chat) -> None:
