@@ -15,6 +15,7 @@ from typing import Any
 from conversations.gateway import images
 from conversations.llm.providers import reply_lengths
 from conversations.llm.providers.choices import as_object
+from conversations.llm.providers.fault_mapping import Endpoint
 
 Body = dict[str, Any]
 
@@ -179,14 +180,14 @@ def _nearest(effort: str, known: tuple[str, ...]) -> str:
     return min(known, key=lambda one: (abs(EFFORTS.index(one) - place), EFFORTS.index(one)))
 
 
-_learned: dict[tuple[str, str], ServerForm] = {}
+_learned: dict[tuple[str, str, str], ServerForm] = {}
 
 
-def known_form(base_url: str, model: str) -> ServerForm:
-    """The form that a server's model has accepted since this process began."""
-    return _learned.get((base_url, model), ServerForm())
+def known_form(who: Endpoint) -> ServerForm:
+    """The form that a server's model has accepted since this process began, by the API of the endpoint."""
+    return _learned.get((who.base_url, who.model, who.library), ServerForm())
 
 
-def learn_form(base_url: str, model: str, form: ServerForm) -> None:
-    """Remember the form that a server accepted, for this process."""
-    _learned[base_url, model] = form
+def learn_form(who: Endpoint, form: ServerForm) -> None:
+    """Remember the form that a server accepted, for this process and this API."""
+    _learned[who.base_url, who.model, who.library] = form

@@ -164,7 +164,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
     sent, template, is_certain = _known_form(target, body), profile.chat_template, True
-    form = certain_form = known_form(target.base_url, target.model)
+    form = certain_form = known_form(who)
     tried = 0
     while True:
         tried += 1
@@ -200,7 +200,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         else:
             if template != profile.chat_template and is_certain:
                 await chat_templates.remember(profile, template)
-            learn_form(target.base_url, target.model, certain_form)
+            learn_form(who, certain_form)
             return response, form
 
 

@@ -270,6 +270,16 @@ def claude(caller: Caller) -> Iterator[str]:
     caller.rows("DELETE FROM conversations_modelprofile WHERE name = 'claude'")
 
 
+def test_a_form_that_one_api_of_a_server_wants_is_not_used_for_its_other(caller: Caller, claude: str) -> None:
+    llm, said = caller.served.llm, [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}]
+    llm.enqueue(status=400, message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    assert caller.ask(said, model=claude, max_tokens=50).status_code == 200
+    assert llm.last_request.body.keys() & {"max_tokens", "max_completion_tokens"} == {"max_completion_tokens"}
+    body = {"model": claude, "max_tokens": 50, "messages": said}
+    assert caller.post(json.dumps(body), path="/messages").status_code == 200
+    assert llm.last_request.body["max_tokens"] == 50
+
+
 @pytest.mark.parametrize("habit", STREAMS)
 def test_callers_of_chat_completions_get_calls_numbered_apart(caller: Caller, habit: str) -> None:
     text, calls, reason = chat_calls(caller, is_stream=True, events=STREAMS[habit])

@@ -67,7 +67,7 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
         "headers": {name: headers[name] for name in PASSED if name in headers},
     }
     own = _with_own_thoughts(body) | {"model": target.model}
-    form = certain_form = known_form(target.base_url, target.model)
+    form = certain_form = known_form(who)
     while True:
         request = form.applied(own)
         try:
@@ -85,7 +85,7 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
             else:
                 raise
         else:
-            learn_form(target.base_url, target.model, certain_form)
+            learn_form(who, certain_form)
             return response, form
 
 

@@ -24,7 +24,7 @@ from conversations.llm.providers.choices import (
     first_choice,
     message_in,
 )
-from conversations.llm.providers.tool_call_chunks import Calls, object_of
+from conversations.llm.providers.tool_call_chunks import Call, Calls, object_of
 from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import WrittenCalls
 from conversations.llm.providers.written_forms import Schemas, WrittenCall
@@ -142,6 +142,7 @@ class _StreamedCalls:
     def __init__(self, tools: Schemas) -> None:
         self._tools = tools
         self._calls = Calls(most=MAX_CALLS)
+        self._places: dict[int, int] = {}
         self._sent: dict[int, tuple[int, int]] = {}
         """By the number of a call, the characters of its name and the pieces of its arguments that were passed on."""
 
@@ -174,8 +175,7 @@ class _StreamedCalls:
     def _passed(self, piece: CallPiece, given: Json) -> Json | None:
         """The piece in OpenAI's form; None if it adds nothing."""
         call = self._calls.take(*piece)
-        place = next((place for place, one in enumerate(self._calls.so_far) if one is call), None)
-        if place is None:
+        if (place := self._place(call)) is None:
             return None
         is_new = place not in self._sent
         named, came = self._sent.get(place, (0, 0))
@@ -192,6 +192,13 @@ class _StreamedCalls:
         first: Json = {"id": piece.id or f"call_{uuid4().hex}", "type": "function"} if is_new else {}
         said = ({"name": meant} if meant or is_new else {}) | {"arguments": arguments}
         return {"index": place, **first, "function": said, **others}
+
+    def _place(self, call: Call) -> int | None:
+        """The number of a call; None if the reply has too many. The latest call is the only one that can be new."""
+        calls = self._calls.so_far
+        if id(call) not in self._places and calls and calls[-1] is call:
+            self._places[id(call)] = len(calls) - 1
+        return self._places.get(id(call))
 
 
 def _reason_of(choice: Json, tools: Schemas) -> Any:
