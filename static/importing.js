@@ -21,12 +21,14 @@ const pause = (seconds, signal) => new Promise((resolve) => {
 
 // Returns where the first value of a JSON list stands in the beginning of a document: a list, or one in an object, as
 // Grok has it. -1 for another document, undefined where the document has not begun yet.
-const GROK = /^\{\s*"conversations"\s*:\s*\[/;
+// A list of messages is one conversation, and goes as a whole.
+const GROK = /^\{\s*"conversations"\s*:\s*\[/, MESSAGES = /^\[\s*\{\s*"(?:role|from)"\s*:/;
 const startOfList = (chunk) => {
   const at = chunk.findIndex((byte) => !SPACE.has(byte));
   if (at < 0) return undefined;
-  if (chunk[at] === LIST) return at + 1;
-  const inObject = GROK.exec(new TextDecoder().decode(chunk.subarray(at, at + 200)));
+  const beginning = new TextDecoder().decode(chunk.subarray(at, at + 200));
+  if (chunk[at] === LIST) return MESSAGES.test(beginning) ? -1 : at + 1;
+  const inObject = GROK.exec(beginning);
   return inObject ? at + inObject[0].length : -1;
 };
 

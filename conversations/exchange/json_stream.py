@@ -1,4 +1,4 @@
-"""Parses the conversations of a JSON document one by one: all at once would take several times the file's size."""
+"""Parses the conversations of JSON, or of JSON lines, one by one: all at once would take several times the size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from conversations.validation import STRICT, json_faults, parse_json
 
 SPACE = re.compile(r"[ \t\n\r]*")
 EMPTY = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*\][ \t\n\r]*")
-
 
 LISTED = "conversations"
 """The field of a document, as Grok exports it, whose list has the conversations."""
@@ -28,6 +27,9 @@ def entries(text: str) -> Iterator[Entry]:
     """The entries, parsed as strictly as by `parse_json`; a fault raises Invalid after the entries before it."""
     start = _after_space(text, 0)
     if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
+        if _are_lines(text, start):
+            yield from _lines(text, start)
+            return
         whole = parse_json(text, most=len(text))
         if isinstance(whole, dict) and isinstance(whole.get(LISTED), list) and "format" not in whole:
             yield from (Entry(value, is_listed=True) for value in whole[LISTED])
@@ -46,6 +48,21 @@ def entries(text: str) -> Iterator[Entry]:
             raise JSONDecodeError("Expecting ',' delimiter", text, at)
         if (end := _after_space(text, at + 1)) != len(text):
             raise JSONDecodeError("Extra data", text, end)
+
+
+def _are_lines(text: str, start: int) -> bool:
+    """Whether a document is JSON lines: its first line ends with an object, and another one begins below it."""
+    end = text.find("\n", start)
+    below = _after_space(text, end)
+    return end >= 0 and text[start:end].rstrip().endswith("}") and text[below : below + 1] == "{"
+
+
+def _lines(text: str, at: int) -> Iterator[Entry]:
+    while at < len(text):
+        with json_faults():
+            value, at = STRICT.raw_decode(text, at)
+        yield Entry(value, is_listed=True)
+        at = _after_space(text, at)
 
 
 def _after_space(text: str, at: int) -> int:

@@ -36,7 +36,7 @@ from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import Entry, entries
 
 FORMATS = (chatsite, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini)
-WITH_IMAGES = (chatgpt, open_webui)
+WITH_IMAGES = (chatgpt, open_webui, neutral)
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.
 MARKS = {
@@ -65,7 +65,7 @@ def sources(
         found = chain(found, (one for one in projects if claude_projects.recognises(one.value)))
     images = Images(zip_files.images(payload) if is_zip else beside)
     messages = pixels = 0
-    for number, entry in enumerate(gemini.gathered(found)):
+    for number, entry in enumerate(neutral.gathered(gemini.gathered(found))):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
         place = f"[{number}]" if entry.is_listed else ""

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import Any
+
+from PIL import Image
 
 DATE = 1_736_154_000.5
 """2025-01-06 09:00:00.5 UTC."""
+
+
+def picture(color: str) -> str:
+    """An image as an address of data."""
+    made = io.BytesIO()
+    Image.new("RGB", (8, 8), color).save(made, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(made.getvalue()).decode()}"
 
 
 def chatgpt(*messages: dict[str, Any] | None, **more: Any) -> dict[str, Any]:

@@ -203,3 +203,16 @@ def test_a_list_is_taken_apart_wherever_its_pieces_end(alice: Person, size: int)
     given = dict(texts())
     found = alice.page.evaluate(SPLIT, [address, [*given], size])
     assert found == [*given.values()]
+
+
+def test_a_list_of_messages_is_one_chat_however_many_they_are(alice: Person, tmp_path: Path) -> None:
+    listed, lines = tmp_path / "messages.json", tmp_path / "messages.jsonl"
+    said = [{"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(700)]
+    listed.write_text(json.dumps(said, indent=1))
+    lines.write_text("\n".join(map(json.dumps, said)))
+    for number, path in enumerate((listed, lines), start=1):
+        chooses(alice, path)
+        expect(alice.page.get_by_text("message 699", exact=True)).to_be_visible(timeout=30_000)
+        with closing(sqlite3.connect(alice.site.data / "chatsite.sqlite3")) as database:
+            assert database.execute("select count(*) from conversations_conversation").fetchone() == (number,)
+    assert complaints(alice) == []

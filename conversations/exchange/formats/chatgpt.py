@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult, ImportedSource
-from conversations.exchange.fields import fault, read_object, read_timestamp
+from conversations.exchange.fields import fault, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.chatgpt_messages import ShownMessage, instructions_in, said_in
 from conversations.exchange.formats.foreign_images import Images
@@ -40,9 +41,10 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Imp
         results=results,
         id=id or None,
         origin=f"chatgpt:{id}"[:220] if id else "",
-        started=read_timestamp("create_time", data.get("create_time")),
-        updated=read_timestamp("update_time", data.get("update_time")),
+        started=foreign_text.date(data.get("create_time")),
+        updated=foreign_text.date(data.get("update_time")),
         may_be_empty=False,
+        fields={"archived": True} if data.get("is_archived") is True else {},
     )
 
 
@@ -54,7 +56,7 @@ def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     parents = parents_in(nodes)
     leaf = data.get("current_node")
     if not isinstance(leaf, str) or leaf not in nodes:
-        leaf = latest_leaf(parents, {name: _date(name, node) for name, node in nodes.items()}, place="mapping")
+        leaf = latest_leaf(parents, {name: _date(node) for name, node in nodes.items()}, place="mapping")
     found = ((_place(name), nodes[name].get("message")) for name in path(parents, leaf, place="mapping"))
     return [(place, read_object(place, message)) for place, message in found if message is not None]
 
@@ -63,10 +65,8 @@ def _place(name: str) -> str:
     return f"mapping.{name[:60]}.message"
 
 
-def _date(name: str, node: dict[str, Any]) -> Any:
-    message = node.get("message")
-    date = message.get("create_time") if isinstance(message, dict) else None
-    return read_timestamp(f"{_place(name)}.create_time", date)
+def _date(node: dict[str, Any]) -> datetime | None:
+    return foreign_text.date(foreign_text.as_object(node.get("message")).get("create_time"))
 
 
 def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iterable[ShownMessage]) -> str:

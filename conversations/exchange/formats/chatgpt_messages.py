@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.fields import fault, read_timestamp
 from conversations.exchange.formats import foreign_text
+from conversations.exchange.formats.chatgpt_references import without_marks
 from conversations.exchange.formats.foreign_images import Images, fit
 from conversations.models import Attachment, Message
 
@@ -15,6 +15,9 @@ ROLES = tuple(Message.Role.values)
 CUSTOM = "user_editable_context"
 LEFT_OUT = (CUSTOM, "model_editable_context", "thoughts", "reasoning_recap")
 """Kinds of content that are left out: those typed elsewhere, instructions about the person, and reasoning."""
+PAGES = ("tether_quote", "sonic_webpage")
+TEXTS = ("text", "result", "summary", "output_str", "refusal")
+"""The fields with the text of contents without parts."""
 UNKNOWN = "unknown"
 """The role of a message without an author."""
 HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
@@ -51,7 +54,7 @@ def said_in(place: str, message: dict[str, Any], images: Images, *, model: str =
     begins with the role.
     """
     metadata = foreign_text.as_object(message.get("metadata"))
-    content = foreign_text.as_object(message.get("content"))
+    content = _content(message)
     is_hidden = any(metadata.get(name) for name in HIDDEN)
     if is_hidden or content.get("content_type") in LEFT_OUT:
         return None
@@ -63,6 +66,8 @@ def said_in(place: str, message: dict[str, Any], images: Images, *, model: str =
     # A person's images come in as files; a model's are results of tools, and come in by name.
     shown = _Shown(metadata, images if role == Message.Role.USER else Images())
     text = shown.text(content, is_code=not asks)
+    if role == Message.Role.ASSISTANT:
+        text = without_marks(text, metadata)
     if role != named and text.strip():
         text = f"[{named[:MAX_TOOL_NAME]}] {text}"
     if not text.strip() and not shown.files and role != Message.Role.TOOL:  # a tool's empty answer still answers
@@ -70,14 +75,19 @@ def said_in(place: str, message: dict[str, Any], images: Images, *, model: str =
     return ShownMessage(
         role,
         foreign_text.cut(text) if role == Message.Role.TOOL else foreign_text.checked_text(f"{place}.content", text),
-        read_timestamp(f"{place}.create_time", message.get("create_time")),
-        recipient=_tool(f"{place}.recipient", recipient) if asks else "",
-        author=_tool(f"{place}.author.name", author.get("name")) if role == Message.Role.TOOL else "",
+        foreign_text.date(message.get("create_time")),
+        recipient=foreign_text.stored(recipient)[:MAX_TOOL_NAME] if asks else "",
+        author=foreign_text.stored(author.get("name"))[:MAX_TOOL_NAME] if role == Message.Role.TOOL else "",
         model=(foreign_text.stored(metadata.get("model_slug")) or model)[:200]
         if role == Message.Role.ASSISTANT
         else "",
         files=tuple(shown.files),
     )
+
+
+def _content(message: dict[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    return {"parts": [content]} if isinstance(content, str) else foreign_text.as_object(content)
 
 
 def instructions_in(message: dict[str, Any]) -> str:
@@ -140,13 +150,6 @@ def _parts(content: dict[str, Any]) -> list[Any]:
     """The parts of a content; nearly every type has them in another field."""
     if isinstance(content.get("parts"), list):
         return list(content["parts"])
-    if content.get("content_type") == "tether_quote":
+    if content.get("content_type") in PAGES:
         return [content.get(name) for name in ("title", "url", "text")]
-    return [next((content[name] for name in ("text", "result", "summary") if content.get(name)), "")]
-
-
-def _tool(place: str, value: object) -> str:
-    name = foreign_text.stored(value)
-    if len(name) > MAX_TOOL_NAME:
-        raise fault(place, f"at most {MAX_TOOL_NAME} characters, not {len(name)}.")
-    return name
+    return [next((content[name] for name in TEXTS if content.get(name)), "")]

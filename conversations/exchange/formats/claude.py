@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from conversations.exchange.document import ImportedSource
-from conversations.exchange.fields import fault, read_date, read_list, read_object
+from conversations.exchange.fields import read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.claude_messages import Reader
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
-from conversations.validation import clean_text
 
 NAME = "Claude's export"
-MAX_ID = 200
 
 
 def recognises(data: object) -> bool:
@@ -33,46 +30,29 @@ def read_conversation(data: dict[str, Any]) -> ImportedSource:
         results=reader.results,
         id=id or None,
         origin=f"claude:{id}"[:220] if id else "",
-        started=read_date("created_at", data.get("created_at")),
-        updated=read_date("updated_at", data.get("updated_at")),
+        started=foreign_text.date(data.get("created_at")),
+        updated=foreign_text.date(data.get("updated_at")),
         may_be_empty=False,
+        fields={"pinned": True} if data.get("is_starred") is True else {},
     )
 
 
 def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The messages with their places: in the file's order, or along the parents if the file names any.
+    """The messages with their places: along the parents if the file names any, else in its order, as they come without
+    ids of their own.
 
     The first message of a branch names a parent that is not in the file.
     """
-    raw = read_list("chat_messages", data.get("chat_messages"), limit=MAX_MESSAGES)
+    listed = data.get("chat_messages")
+    raw = read_list("chat_messages", [] if listed is None else listed, limit=MAX_MESSAGES)
     places = [f"chat_messages[{number}]" for number in range(len(raw))]
     found = [(place, read_object(place, message)) for place, message in zip(places, raw, strict=True)]
-    by_id = _by_id(found)
-    if not any(message.get("parent_message_uuid") for _, message in found):
+    by_id = {id: one for one in found if (id := foreign_text.stored(one[1].get("uuid")))}
+    parents = {id: foreign_text.stored(one.get("parent_message_uuid")) or None for id, (_, one) in by_id.items()}
+    if len(by_id) < len(found) or not any(parents.values()):
         return found
-    parents = {id: _parent(*one) for id, one in by_id.items()}
     leaf = data.get("current_leaf_message_uuid")
     if not isinstance(leaf, str) or leaf not in by_id:
-        leaf = latest_leaf(parents, {id: _date(*one) for id, one in by_id.items()}, place="chat_messages")
+        dates = {id: foreign_text.date(one.get("created_at")) for id, (_, one) in by_id.items()}
+        leaf = latest_leaf(parents, dates, place="chat_messages")
     return [by_id[id] for id in path(parents, leaf, place="chat_messages")]
-
-
-def _by_id(found: list[tuple[str, dict[str, Any]]]) -> dict[str, tuple[str, dict[str, Any]]]:
-    by_id: dict[str, tuple[str, dict[str, Any]]] = {}
-    for place, message in found:
-        id = clean_text(f"{place}.uuid", message.get("uuid"), limit=MAX_ID)
-        if id in by_id:
-            raise fault(f"{place}.uuid", f"the message id {id!r} appears twice.")
-        by_id[id] = place, message
-    return by_id
-
-
-def _parent(place: str, message: dict[str, Any]) -> str | None:
-    parent = message.get("parent_message_uuid")
-    if parent is not None and not isinstance(parent, str):
-        raise fault(f"{place}.parent_message_uuid", "must be text.")
-    return parent
-
-
-def _date(place: str, message: dict[str, Any]) -> datetime | None:
-    return read_date(f"{place}.created_at", message.get("created_at"))

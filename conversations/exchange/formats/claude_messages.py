@@ -9,12 +9,16 @@ from datetime import datetime
 from typing import Any
 
 from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult
-from conversations.exchange.fields import fault, read_choice, read_date, read_list, read_object
+from conversations.exchange.fields import read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.models import Message
 from conversations.validation import MAX_CONTENT
 
 ROLES = {"human": Message.Role.USER.value, "assistant": Message.Role.ASSISTANT.value}
+UNKNOWN = "unknown"
+"""The sender of a message that names none."""
+NAMELESS = "tool"
+"""The name of a tool whose export has none."""
 LEFT_OUT = ("thinking", "redacted_thinking", "token_budget", "flag")
 MAX_BLOCKS = 10_000
 MAX_CALL_TEXT = 200
@@ -43,9 +47,13 @@ class Reader:
         self._open: dict[str, int] = {}
 
     def lines(self, place: str, message: dict[str, Any]) -> Iterator[ImportedMessage]:
-        """A line for each run of text and the calls after it; none for an empty message. Raises Invalid."""
-        role = ROLES[read_choice(f"{place}.sender", message.get("sender"), tuple(ROLES))]
-        date = read_date(f"{place}.created_at", message.get("created_at"))
+        """A line for each run of text and the calls after it; none for an empty message. Raises Invalid.
+
+        A message of an unknown sender counts as a reply that begins with the sender.
+        """
+        sender = foreign_text.stored(message.get("sender")) or UNKNOWN
+        role = ROLES.get(sender, Message.Role.ASSISTANT.value)
+        date = foreign_text.date(message.get("created_at"))
         segment = Segment(role, date)
         for number, block in enumerate(_blocks(place, message)):
             kind, where = block.get("type"), f"{place}.content[{number}]"
@@ -57,6 +65,8 @@ class Reader:
                     segment = Segment(role, date)
                     yield ImportedMessage(Message.Role.TOOL.value, foreign_text.cut(_result(block)), date)
             elif text := _text(block):
+                if sender not in ROLES:
+                    text = f"[{sender[:MAX_CALL_TEXT]}] {text}"
                 if segment.calls:
                     yield from _line(place, segment)
                     segment = Segment(role, date)
@@ -67,9 +77,8 @@ class Reader:
 
     def _call(self, place: str, block: dict[str, Any]) -> ImportedCall:
         self._calls += 1
-        name, given = foreign_text.stored(block.get("name")).strip(), foreign_text.stored(block.get("id"))
-        if not name or len(name) > MAX_CALL_TEXT:
-            raise fault(f"{place}.name", f"must be text of 1 to {MAX_CALL_TEXT} characters.")
+        name = foreign_text.stored(block.get("name")).strip()[:MAX_CALL_TEXT] or NAMELESS
+        given = foreign_text.stored(block.get("id"))
         # An id that was used before would tie a result to two calls.
         fresh = 0 < len(given) <= MAX_CALL_TEXT and given not in self._open
         call_id = given if fresh else f"call-{self._calls}"
@@ -92,8 +101,11 @@ class Reader:
 
 def _blocks(place: str, message: dict[str, Any]) -> list[dict[str, Any]]:
     """The blocks of a message; old exports have only its text."""
-    raw = read_list(f"{place}.content", message.get("content") or [], limit=MAX_BLOCKS)
-    blocks = [read_object(f"{place}.content[{number}]", block) for number, block in enumerate(raw)]
+    raw = message.get("content") or []
+    if isinstance(raw, str):
+        return [{"type": "text", "text": raw}]
+    listed = read_list(f"{place}.content", raw, limit=MAX_BLOCKS)
+    blocks = [read_object(f"{place}.content[{at}]", block) for at, block in enumerate(listed) if block is not None]
     return blocks or [{"type": "text", "text": message.get("text")}]
 
 
@@ -110,7 +122,11 @@ def _text(block: dict[str, Any]) -> str:
     if kind in ("image", "document"):
         name = block.get("file_name") or block.get("file_uuid")
         return foreign_text.image(name) if kind == "image" else foreign_text.file(name)
-    return foreign_text.stored(block.get("text"))
+    if kind == "local_resource":
+        return foreign_text.file(block.get("name") or block.get("file_path"))
+    cited = [foreign_text.as_object(one.get("details")) | one for one in foreign_text.objects(block.get("citations"))]
+    text, sources = foreign_text.stored(block.get("text")), foreign_text.links(cited)
+    return f"{text} {sources}" if sources and text.strip() else text
 
 
 def _result(block: dict[str, Any]) -> str:
@@ -121,7 +137,8 @@ def _result(block: dict[str, Any]) -> str:
 
 
 def _found(part: dict[str, Any]) -> str:
-    lines = [foreign_text.stored(part.get(name)) for name in ("title", "url")]
+    named = part | foreign_text.as_object(part.get("link"))
+    lines = [foreign_text.stored(named.get(name)) for name in ("title", "url")]
     return "\n".join(line for line in (*lines, _text(part)) if line)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conversations.exchange.document import ImportedMessage, ImportedSource
-from conversations.exchange.fields import read_date, read_list, read_object
+from conversations.exchange.fields import read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.models import Message
 
@@ -28,15 +28,15 @@ def read_conversation(data: dict[str, Any]) -> ImportedSource:
         results={},
         id=id or None,
         origin=f"claude-project:{id}"[:220] if id else "",
-        started=read_date("created_at", data.get("created_at")),
-        updated=read_date("updated_at", data.get("updated_at")),
+        started=foreign_text.date(data.get("created_at")),
+        updated=foreign_text.date(data.get("updated_at")),
         may_be_empty=False,
     )
 
 
 def _lines(data: dict[str, Any]) -> Iterator[ImportedMessage]:
     """A message with the description, and one with each document."""
-    role, date = Message.Role.USER.value, read_date("created_at", data.get("created_at"))
+    role, date = Message.Role.USER.value, foreign_text.date(data.get("created_at"))
     if description := foreign_text.stored(data.get("description")).strip():
         yield ImportedMessage(role, foreign_text.checked_text("description", description), date)
     for number, entry in enumerate(read_list("docs", data.get("docs") or [], limit=MAX_DOCUMENTS)):
@@ -44,6 +44,4 @@ def _lines(data: dict[str, Any]) -> Iterator[ImportedMessage]:
         document = read_object(place, entry)
         named = foreign_text.file(document.get("filename"))
         text = foreign_text.joined(named, foreign_text.stored(document.get("content")))
-        yield ImportedMessage(
-            role, foreign_text.cut(text), read_date(f"{place}.created_at", document.get("created_at")) or date
-        )
+        yield ImportedMessage(role, foreign_text.cut(text), foreign_text.date(document.get("created_at")) or date)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from conversations.exchange.document import ImportedMessage, ImportedSource
-from conversations.exchange.fields import read_timestamp
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.tree import latest_leaf, parents_in, path, read_nodes
 from conversations.models import Message
@@ -37,8 +36,8 @@ def read_conversation(data: dict[str, Any]) -> ImportedSource:
         results={},
         id=id or None,
         origin=f"deepseek:{id}"[:220] if id else "",
-        started=read_timestamp("inserted_at", data.get("inserted_at")),
-        updated=read_timestamp("updated_at", data.get("updated_at")),
+        started=foreign_text.date(data.get("inserted_at")),
+        updated=foreign_text.date(data.get("updated_at")),
         may_be_empty=False,
     )
 
@@ -50,7 +49,7 @@ def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         return []
     places = {name: f"mapping.{name[:60]}.message" for name in nodes}
     said = {name: foreign_text.as_object(node.get("message")) for name, node in nodes.items()}
-    dates = {name: read_timestamp(f"{places[name]}.inserted_at", one.get("inserted_at")) for name, one in said.items()}
+    dates = {name: foreign_text.date(one.get("inserted_at")) for name, one in said.items()}
     parents = parents_in(nodes)
     names = path(parents, latest_leaf(parents, dates, place="mapping"), place="mapping")
     return [(places[name], said[name]) for name in names if said[name]]
@@ -69,6 +68,6 @@ def _line(place: str, message: dict[str, Any], *, before: str) -> ImportedMessag
     return ImportedMessage(
         Message.Role.USER.value if is_person else Message.Role.ASSISTANT.value,
         foreign_text.checked_text(place, text),
-        read_timestamp(f"{place}.inserted_at", message.get("inserted_at")),
+        foreign_text.date(message.get("inserted_at")),
         model="" if is_person else foreign_text.stored(message.get("model"))[:200],
     )

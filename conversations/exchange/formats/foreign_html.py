@@ -7,6 +7,7 @@ from typing import Any
 
 BLOCKS = ("p", "div", "section", "article", "table", "ul", "ol", "blockquote")
 MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
+CELLS = ("td", "th")
 HIDDEN = ("script", "style", "template", "noscript", "head")
 MAX_DEPTH = 100
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)++")
@@ -36,7 +37,7 @@ def _part(node: Any, *, depth: int) -> str:
     if name == "br":
         return "\n"
     if name == "pre":
-        return f"\n\n```\n{node.get_text().strip(chr(10))}\n```\n\n"
+        return f"\n\n```{_language(node)}\n{node.get_text().strip(chr(10))}\n```\n\n"
     inner = _of(node, depth=depth)
     if name in MARKS:
         return f"{MARKS[name]}{inner.strip()}{MARKS[name]}" if inner.strip() else inner
@@ -45,10 +46,25 @@ def _part(node: Any, *, depth: int) -> str:
     if name == "li":
         mark = "1. " if node.parent is not None and node.parent.name == "ol" else "- "
         return f"{mark}{inner.strip().replace(chr(10), chr(10) + '  ')}\n"
-    if name in ("td", "th"):
-        return f"{inner.strip()} | "
+    if name in CELLS:
+        return f" {' '.join(inner.split()).replace('|', chr(92) + '|')} |"
     if name == "tr":
-        return f"{inner.strip().rstrip('|').strip()}\n"
+        return _row(node, inner.strip())
     if name.startswith("h") and name[1:].isdigit():
         return f"\n\n{'#' * min(6, int(name[1:]))} {inner.strip()}\n\n"
     return f"\n\n{inner.strip()}\n\n" if name in BLOCKS else inner
+
+
+def _row(node: Any, cells: str) -> str:
+    """A row of a table; the first one is its head."""
+    table, row = node.find_parent("table"), f"| {cells}\n"
+    if table is None or table.find("tr") is not node:
+        return row
+    return f"{row}|{' --- |' * len(node.find_all(CELLS, recursive=False))}\n"
+
+
+def _language(pre: Any) -> str:
+    """The language of a block of code; "" if its class does not name one."""
+    code = pre.find("code")
+    names = code.get("class") or () if code is not None else ()
+    return next((name.removeprefix("language-") for name in names if name.startswith("language-")), "")

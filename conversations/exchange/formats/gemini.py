@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from conversations.errors import Invalid
 from conversations.exchange.document import ImportedMessage, ImportedSource
-from conversations.exchange.fields import read_date
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.foreign_html import as_markdown
 from conversations.exchange.json_stream import Entry
@@ -49,7 +47,7 @@ def gathered(found: Iterable[Entry]) -> Iterator[Entry]:
 def read_conversation(data: dict[str, Any]) -> ImportedSource:
     """The conversation of activities, which the export has in the reverse order. Raises Invalid, naming the place."""
     activities = data[ACTIVITIES]
-    dates = [_date(activity) for activity in activities]
+    dates = [foreign_text.date(activity.get("time")) for activity in activities]
     if dates[0] and dates[-1] and dates[0] >= dates[-1]:
         activities, dates = activities[::-1], dates[::-1]
     lines = tuple(line for activity, date in zip(activities, dates, strict=True) for line in _lines(activity, date))
@@ -74,15 +72,8 @@ def _is_activity(value: object) -> bool:
 
 
 def _are_close(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    try:
-        first, second = _date(one), _date(other)
-    except Invalid:
-        return False
+    first, second = foreign_text.date(one.get("time")), foreign_text.date(other.get("time"))
     return first is not None and second is not None and abs(first - second) <= PAUSE
-
-
-def _date(activity: dict[str, Any]) -> datetime | None:
-    return read_date("time", activity.get("time"))
 
 
 def _lines(activity: dict[str, Any], date: datetime | None) -> Iterator[ImportedMessage]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult, ImportedSource
-from conversations.exchange.fields import fault, read_date, read_list, read_object
+from conversations.exchange.fields import fault, read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
@@ -16,6 +16,10 @@ from conversations.models import Message
 
 NAME = "LibreChat's export"
 LEFT_OUT = ("think", "reasoning")
+IMAGES = ("image_file", "image_url")
+PERSON = "User"
+NAMELESS = "tool"
+"""The name of a tool whose export has none."""
 MAX_CALL_TEXT = 200
 
 
@@ -38,8 +42,8 @@ def read_conversation(data: dict[str, Any]) -> ImportedSource:
         results=reader.results,
         id=id or None,
         origin=f"librechat:{id}"[:220] if id else "",
-        started=read_date("createdAt", data.get("createdAt")),
-        updated=read_date("updatedAt", data.get("updatedAt")),
+        started=foreign_text.date(data.get("createdAt")),
+        updated=foreign_text.date(data.get("updatedAt")),
         may_be_empty=False,
     )
 
@@ -53,7 +57,7 @@ def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     parents = {id: foreign_text.stored(message.get("parentMessageId")) or None for id, (_, message) in by_id.items()}
     if not by_id:
         return []
-    dates = {id: _date(place, message) for id, (place, message) in by_id.items()}
+    dates = {id: foreign_text.date(message.get("createdAt")) for id, (_, message) in by_id.items()}
     return [by_id[id] for id in path(parents, latest_leaf(parents, dates, place="messages"), place="messages")]
 
 
@@ -73,10 +77,6 @@ def _flat(raw: object) -> Iterator[tuple[str, dict[str, Any]]]:
         waiting += [(f"{place[:200]}.children[{at}]", one) for at, one in reversed(list(enumerate(below)))]
 
 
-def _date(place: str, message: dict[str, Any]) -> datetime | None:
-    return read_date(f"{place}.createdAt", message.get("createdAt"))
-
-
 class _Reader:
     """Reads messages in order, with their calls of tools and the results that stand in them."""
 
@@ -86,9 +86,10 @@ class _Reader:
 
     def lines(self, place: str, message: dict[str, Any]) -> Iterator[ImportedMessage]:
         """A line for each run of text and the calls after it; none for an empty message. Raises Invalid."""
-        is_person = message.get("isCreatedByUser") is True
+        is_person = _is_person(message)
         role = Message.Role.USER.value if is_person else Message.Role.ASSISTANT.value
-        date, model = _date(place, message), "" if is_person else foreign_text.stored(message.get("model"))[:200]
+        model = "" if is_person else foreign_text.stored(message.get("model"))[:200]
+        date = foreign_text.date(message.get("createdAt"))
         texts: list[str] = []
         calls: list[ImportedCall] = []
 
@@ -112,15 +113,20 @@ class _Reader:
 
     def _call(self, place: str, call: dict[str, Any], date: datetime | None) -> ImportedCall:
         self._calls += 1
-        name = foreign_text.stored(call.get("name")).strip()
-        if not name or len(name) > MAX_CALL_TEXT:
-            raise fault(f"{place}.name", f"must be text of 1 to {MAX_CALL_TEXT} characters.")
+        name = foreign_text.stored(call.get("name")).strip()[:MAX_CALL_TEXT] or NAMELESS
         given = call.get("args")
         arguments = given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
-        if call.get("output") is not None:
-            self.results[self._calls] = ImportedResult(foreign_text.cut(foreign_text.stored(call["output"])), date)
+        if (output := call.get("output")) is not None:
+            text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+            self.results[self._calls] = ImportedResult(foreign_text.cut(foreign_text.stored(text)), date)
         text = foreign_text.checked_text(f"{place}.args", foreign_text.stored(arguments))
         return ImportedCall(self._calls, f"call-{self._calls}", name, text)
+
+
+def _is_person(message: dict[str, Any]) -> bool:
+    """Whether a person wrote a message; exports without the flag name the sender alone."""
+    flag = message.get("isCreatedByUser")
+    return flag is True if isinstance(flag, bool) else message.get("sender") == PERSON
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -133,6 +139,9 @@ def _text(part: dict[str, Any]) -> str:
         return ""
     if part.get("type") == "error":
         return foreign_text.stored(part.get("error"))
+    if part.get("type") in IMAGES:
+        inner = foreign_text.as_object(part.get(str(part["type"])))
+        return foreign_text.image(inner.get("filename") or inner.get("file_id"))
     text = part.get("text")
     return foreign_text.stored(text.get("value") if isinstance(text, dict) else text)
 

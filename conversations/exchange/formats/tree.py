@@ -17,7 +17,7 @@ def read_nodes(value: object) -> dict[str, dict[str, Any]]:
     mapping = read_object("mapping", value) if value is not None else {}
     if len(mapping) > MAX_MESSAGES:
         raise fault("mapping", f"at most {MAX_MESSAGES:,}, not {len(mapping):,}.")
-    return {name: read_object(f"mapping.{name[:60]}", node) for name, node in mapping.items()}
+    return {name: read_object(f"mapping.{name[:60]}", node) for name, node in mapping.items() if node is not None}
 
 
 def parents_in(nodes: Mapping[str, dict[str, Any]]) -> dict[str, str | None]:

@@ -13,8 +13,9 @@ from conversations.context.transcript import message_tokens
 from conversations.errors import Invalid
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.json_stream import entries
-from conversations.models import Conversation, Message, ToolCall, User
+from conversations.models import Attachment, Conversation, Message, ToolCall, User
 from conversations.validation import parse_json
+from tests.conversations.exports import picture
 
 pytestmark = pytest.mark.django_db
 
@@ -152,15 +153,16 @@ def test_tokens_are_counted_at_the_import(ada: User) -> None:
 @pytest.mark.parametrize(
     ("payload", "place"),
     [
-        (neutral(said("a"), said("b", "bot")), "messages[1].role: must be one of"),
+        (neutral(said("a"), said("b", "critic")), "messages[1].role: must be one of"),
         (neutral({"role": "user"}), "messages[0].content: is missing"),
-        (neutral(said("a"), {"role": "user", "content": ["x"]}), "messages[1].content: must be text"),
+        (neutral(said("a"), {"role": "user", "content": {"x": 1}}), "messages[1].content: must be text"),
+        (neutral(said("a"), {"role": ["user"], "content": "x"}), "messages[1].role: must be one of"),
         (neutral(said("a\0")), "messages[0].content: must not contain a NUL"),
         (neutral(said("\ud800")), "messages[0].content: contains half a character"),
         (neutral(said("x" * 200_001)), "messages[0].content: at most 200,000"),
         (neutral(said("a", name="n" * 101)), "messages[0].name: at most 100"),
         (neutral(said("a", created_at="yesterday")), "messages[0].created_at: must be a date"),
-        (neutral(said("a", created_at=1_700_000_000)), "messages[0].created_at: must be text"),
+        (neutral(said("a", created_at=True)), "messages[0].created_at: must be text"),
         (neutral(said("a", created_at="9999-12-31T23:59:59Z")), "messages[0].created_at: must not be after"),
         (neutral(said("a", created_at="0001-01-01T00:00:00+09:00")), "messages[0].created_at: must be a date"),
         (neutral("a"), "messages[0]: must be an object"),
@@ -191,6 +193,67 @@ def test_a_faulty_file_is_refused_whole_and_names_the_place(ada: User, payload: 
     assert place in refusal(ada, payload)
 
 
+BLOCKS = neutral(
+    {"role": "human", "content": [{"type": "text", "text": "Look."}, {"type": "image", "source": {"type": "base64",
+        "media_type": "image/png", "data": picture("red").partition(",")[2]}}], "timestamp": 1_736_154_000},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "t", "name": "ls", "input": {"path": "."}}]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "a"}]}]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "u", "content": "b"}, {"type": "text", "text": "And?"}]},
+)  # fmt: skip
+
+
+def test_messages_in_anthropic_s_blocks_come_in(ada: User) -> None:
+    row = one(ada, BLOCKS)
+    rows = list(row.messages.order_by("created_at").values_list("role", "content"))
+    assert rows == [("user", "Look."), ("assistant", "I look."), ("tool", "b"), ("user", "And?")]
+    assert row.created_at == datetime(2025, 1, 6, 9, tzinfo=UTC)
+    assert ToolCall.objects.values_list("name", "arguments", "result").get() == ("ls", '{"path": "."}', "a")
+    assert Attachment.objects.get(conversation=row).kind == Attachment.Kind.IMAGE
+
+
+def test_messages_in_openai_s_parts_come_in(ada: User) -> None:
+    parts = ["One.", {"type": "text", "text": "Two."}, {"type": "image_url", "image_url": {"url": picture("red")}},
+             {"type": "image_url", "image_url": {"url": "https://e.org/a.png"}},
+             {"type": "file", "file": {"filename": "a.pdf"}},
+             {"type": "input_image", "image_url": "data:image/png;base64,!!"}, 7]  # fmt: skip
+    calls = [{"id": "a", "name": "ls", "args": {"b": 1}}, {"id": "c", "type": "function", "function": {"name": "ls"}}]
+    answer = {"role": "function", "content": "r", "tool_call_id": "a"}
+    asked = [said("Be brief.", "developer"), {"role": "user", "content": parts}]
+    row = one(ada, neutral(*asked, {"role": "assistant", "tool_calls": calls}, answer))
+    assert row.proposed_system_prompt == "Be brief."
+    text = row.messages.get(role="user").content
+    assert text.split("\n\n") == ["One.", "Two.", "[Image: image]", "[File: a.pdf]", "[Image: image]"]
+    assert list(ToolCall.objects.order_by("call_id").values_list("arguments", "result")) == [
+        ('{"b": 1}', "r"),
+        ("", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        json.dumps([said("hi"), said("ho", "assistant")]).encode(),
+        b'{"role": "user", "content": "hi"}\r\n\n{"role": "assistant", "content": "ho"}\n',
+        json.dumps({"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]}).encode(),
+        json.dumps([{"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]}]).encode(),
+    ],
+)
+def test_messages_of_a_list_are_one_conversation(ada: User, payload: bytes) -> None:
+    assert list(one(ada, payload).messages.order_by("created_at").values_list("role", "content")) == [
+        ("user", "hi"),
+        ("assistant", "ho"),
+    ]
+
+
+def test_each_of_json_lines_is_a_conversation_and_a_bad_line_is_named(ada: User) -> None:
+    lines = b"\n".join(neutral(said(str(number)), title=str(number)).replace(b"\n", b"") for number in range(3))
+    assert "not valid JSON" in refusal(ada, lines + b"\n{") and "line 4" in refusal(ada, lines + b"\n{")
+    assert [row.title for row in import_conversations(ada, lines)] == ["0", "1", "2"]
+
+
 def test_a_file_over_25_megabytes_is_refused(ada: User) -> None:
     assert "at most 25,000,000 bytes" in refusal(ada, b" " * 25_000_001)
 
@@ -215,7 +278,7 @@ def test_a_long_import_takes_a_constant_number_of_queries_a_batch(
 
 
 def test_a_fault_in_the_last_message_leaves_nothing(ada: User) -> None:
-    refusal(ada, neutral(*(said(str(n)) for n in range(1_200)), said("x", "bot")))
+    refusal(ada, neutral(*(said(str(n)) for n in range(1_200)), said("x", "critic")))
     assert not Message.objects.exists()
 
 

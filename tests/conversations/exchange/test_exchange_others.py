@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import zipfile
@@ -10,14 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from conversations.errors import Invalid
 from conversations.exchange.formats.foreign_html import as_markdown
 from conversations.exchange.formats.open_webui import shown_parts
 from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Attachment, Conversation, ToolCall, User
-from tests.conversations.exports import deepseek, gemini, grok, librechat, open_webui
+from tests.conversations.exports import deepseek, gemini, grok, librechat, open_webui, picture
 from tests.growth import growth, repeated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -39,12 +37,6 @@ def one(user: User, conversation: dict[str, Any]) -> Conversation:
 
 def said(row: Conversation) -> list[tuple[str, str]]:
     return list(row.messages.order_by("created_at").values_list("role", "content"))
-
-
-def picture(color: str) -> str:
-    made = io.BytesIO()
-    Image.new("RGB", (8, 8), color).save(made, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(made.getvalue()).decode()}"
 
 
 ASKED = {"id": "q", "role": "user", "content": "Which port?"}
@@ -101,6 +93,46 @@ class TestOpenWebUI:
         with pytest.raises(Invalid, match="circle"):
             taken(ada, circle)
 
+    def test_a_reply_of_items_comes_in(self, ada: User) -> None:
+        output = [
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]},
+            {"type": "function_call", "call_id": "f", "name": "search", "arguments": '{"q": 1}'},
+            {"type": "function_call_output", "call_id": "f", "output": [{"type": "input_text", "text": "found"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "5433."}]},
+        ]
+        row = one(ada, open_webui(ASKED, {"id": "a", "role": "assistant", "content": "", "output": output}))
+        assert said(row)[1] == ("assistant", '[Call of search] {"q": 1}\n\nfound\n\n5433.')
+
+    def test_code_that_ran_an_error_and_sources_are_shown(self, ada: User) -> None:
+        code = (
+            '<details type="code_interpreter" done="true" output="{&quot;stdout&quot;:&quot;42\n&quot;}">\n'
+            "<summary>Analyzed</summary>\n```python\nprint(42)\n```\n</details>\nSo 42 [1]."
+        ).replace("42\n&quot;", "42&quot;")
+        sources = [
+            {"source": {"name": "a"}, "metadata": [{"source": "https://e.org/a", "name": "Iron"}, {"source": "https://e.org/a"}]},
+            {"source": {"id": "f7", "name": "ports.md"}}, 3, {"metadata": [{}]},
+        ]  # fmt: skip
+        row = one(ada, open_webui(ASKED, {"id": "a", "role": "assistant", "content": code, "sources": sources[:2]}))
+        assert said(row)[1][1] == (
+            "```python\nprint(42)\n```\n\n```\n42\n```\nSo 42 [1].\n\n- [1] [Iron](https://e.org/a)\n- [2] ports.md"
+        )
+        failed = {"id": "a", "role": "assistant", "content": "", "error": {"content": "No model."}, "sources": sources}
+        assert said(one(ada, open_webui(ASKED, failed) | {"id": "w9"}))[1] == ("assistant", "[Error] No model.")
+
+    def test_texts_of_files_come_in_and_odd_values_keep_nothing_out(self, ada: User) -> None:
+        file = {"type": "file", "name": "a.md", "file": {"data": {"content": "x" * 300_000}}}
+        chat = open_webui(ASKED | {"files": [file, None], "timestamp": "soon"}, pinned=True, archived=True)
+        chat["chat"]["history"]["messages"]["gone"] = None
+        row = one(ada, chat)
+        text = said(row)[0][1]
+        assert text.startswith("Which port?\n\n[File: a.md]\nxxx") and "300,000 characters in all" in text
+        assert (row.pinned, row.archived) == (True, True)
+
+    def test_shells_of_chats_are_skipped(self, ada: User) -> None:
+        for shell in ({}, None):
+            imported = taken(ada, [open_webui(ASKED) | {"id": str(shell)}, {"id": "c", "title": "T", "chat": shell}])
+            assert (len(imported.conversations), imported.skipped) == (1, 1)
+
 
 class TestLibreChat:
     def test_a_conversation_comes_in_with_its_last_branch(self, ada: User) -> None:
@@ -139,6 +171,16 @@ class TestLibreChat:
         row = one(ada, librechat({"text": "hi"}, options={"promptPrefix": "Be exact."}))
         assert (row.system_prompt, row.proposed_system_prompt) == ("", "Be exact.")
 
+    def test_odd_values_keep_nothing_out(self, ada: User) -> None:
+        image = {"filename": "a.png"}
+        call = {"name": "", "args": {"a": 1}, "output": {"found": 1}}
+        row = one(ada, librechat(
+            {"text": "hi", "createdAt": 7, "isCreatedByUser": None, "sender": "User"},
+            {"content": [{"type": "tool_call", "tool_call": call}, {"type": "image_file", "image_file": image}]},
+        ))  # fmt: skip
+        assert said(row) == [("user", "hi"), ("assistant", ""), ("assistant", "[Image: a.png]")]
+        assert ToolCall.objects.values_list("name", "arguments", "result").get() == ("tool", '{"a": 1}', '{"found": 1}')
+
     def test_an_export_of_another_form_is_named(self, ada: User) -> None:
         for messages, place in (({"a": 1}, "messages"), ([3], r"messages\[0\]"), ([{"children": 3}], "children")):
             with pytest.raises(Invalid, match=place):
@@ -168,10 +210,20 @@ class TestGrok:
         ))  # fmt: skip
         assert said(row) == [("user", "Which port?\n\n[File: ports.md]\n\n[File: id-7]"), ("assistant", "5432.")]
 
-    def test_an_odd_date_is_named(self, ada: User) -> None:
-        for date in ({"$date": {"$numberLong": "x"}}, {"$date": []}, {"$date": {"$numberLong": "9" * 17}}):
-            with pytest.raises(Invalid, match="create_time"):
-                taken(ada, grok({"message": "hi", "create_time": date}))
+    def test_missing_responses_are_left_out(self, ada: User) -> None:
+        row = one(
+            ada,
+            grok({"message": "hi"}) | {"responses": [None, {"response": None}, {"message": "hi", "sender": "human"}]},
+        )
+        assert said(row) == [("user", "hi")]
+
+    def test_cards_become_links(self, ada: User) -> None:
+        card = '<grok:render card_id="c1" type="x"><argument name="citation_id">3</argument></grok:render>'
+        cards = ['{"id": "c1", "url": "https://e.org/iron", "title": "Iron"}', "{", 7, '{"id": "c2", "url": "x"}']
+        text = f"Old.{card} {card.replace('c1', 'c2')}New. <grok:render x"
+        row = one(ada, grok({"message": text}, {"message": text, "card_attachments_json": cards}))
+        assert said(row)[1][1] == "Old. ([Iron](https://e.org/iron)) New. <grok:render x"
+        assert said(row)[0][1] == text, "a person may write what they like"
 
 
 class TestDeepSeek:
@@ -205,10 +257,11 @@ class TestDeepSeek:
         assert import_conversations(ada, archive.getvalue()).unchanged == 1
 
     def test_odd_parts_are_named_or_left_out(self, ada: User) -> None:
-        for odd, place in (({"inserted_at": []}, "inserted_at"), ({"content": "x" * 200_001}, r"mapping\.1")):
-            with pytest.raises(Invalid, match=place):
-                taken(ada, deepseek({"content": "hi"} | odd))
-        row = one(ada, deepseek({"content": "Hi", "files": [3, {}], "fragments": "x", "parent": ["1"]}))
+        with pytest.raises(Invalid, match=r"mapping\.1"):
+            taken(ada, deepseek({"content": "x" * 200_001}))
+        row = one(
+            ada, deepseek({"content": "Hi", "inserted_at": [], "files": [3, {}], "fragments": "x", "parent": ["1"]})
+        )
         assert said(row) == [("user", "Hi\n\n[File: without a name]")]
 
 
@@ -260,8 +313,15 @@ def test_html_becomes_markdown() -> None:
     assert as_markdown(html) == (
         "## Ports\n\nUse `5433`, not *5432*.\nSee [this](https://e.org/) and that.\n\n- one\n- two **x**\n\n"
         "1. first\n\n"
-        "```\na = 1\nb\n```\n\na | b\n1 | 2"
+        "```\na = 1\nb\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"
     )
+
+
+def test_tables_and_code_of_html_keep_their_form() -> None:
+    table = "<table><thead><tr><th>a|b</th><th><p>two</p> lines</th></tr></thead><tbody><tr><td>1</td> <td></td></tr>"
+    assert as_markdown(f"{table}</tbody></table>") == "| a\\|b | two lines |\n| --- | --- |\n| 1 |   |"
+    assert as_markdown("<pre><code class='hljs language-py'>x = 1\n</code></pre>") == "```py\nx = 1\n```"
+    assert as_markdown("<pre>x</pre><tr><td>alone</td></tr>").startswith("```\nx\n```")
 
 
 @pytest.mark.parametrize("piece", ["<", "<a ", "<div>", "<li>", "<b>x</b>", "<!--", "&#", "<p>a"])

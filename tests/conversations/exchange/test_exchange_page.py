@@ -27,7 +27,7 @@ def file_of(data: Any, name: str = "conversations.json") -> SimpleUploadedFile:
 def test_the_page_takes_json_and_zip_and_says_of_whom(pages: Pages) -> None:
     page = pages.get("import")
     accepted = {found["accept"] for found in elements(page).with_attribute("accept")}
-    assert accepted == {".json,.zip,application/json,application/zip"}
+    assert accepted == {".json,.jsonl,.zip,application/json,application/zip"}
     assert "ChatGPT, Claude" in page.content.decode()
     for name in ("home", "settings"):
         assert 'href="/import"' in pages.get(name).content.decode(), name
