@@ -34,6 +34,7 @@ MEDIA_TYPES = {
     "epub": "application/epub+zip",
     "rtf": "application/rtf",
     "eml": "message/rfc822",
+    "ipynb": "application/x-ipynb+json",
 }
 """The kinds of documents, each with its media type."""
 ZIP = "zip"
@@ -46,6 +47,8 @@ _MAIL = re.compile(
     rb"(?:[ \t][^\n]*\r?\n)*){3}",
     re.IGNORECASE,
 )
+_NOTEBOOK = re.compile(rb'"nbformat"\s*:\s*[345]\b')
+_CELLS = re.compile(rb'"cells"\s*:\s*\[')
 _MAIL_MARK = re.compile(rb"^(?:mime-version|message-id):", re.IGNORECASE | re.MULTILINE)
 
 _pool = Pool("conversations.messages.document_reading", seconds=SECONDS, megabytes=MEGABYTES)
@@ -92,6 +95,8 @@ def kind_of(data: bytes) -> str:
         )
     if data.startswith(b"PK\x03\x04"):
         return ZIP
+    if data.lstrip()[:1] == b"{" and len(data) <= MAX_BYTES and _CELLS.search(data) and _NOTEBOOK.search(data):
+        return "ipynb"
     return "eml" if _MAIL.match(data[:20_000]) and _MAIL_MARK.search(data[:20_000]) else ""
 
 

@@ -1,11 +1,17 @@
-"""Reads uploaded text files and inlines them into a message: after its words, each between a heading and an end."""
+"""Reads uploaded text files and inlines them into a message: after its words, each between a heading and an end.
+
+A file without a mark that is no UTF-8 has an older character set. The letters of one language identify Windows-1252;
+charset-normalizer detects the others.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from html import escape
+from itertools import filterfalse
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -21,6 +27,25 @@ ENDING = "\n</file>"
 APART = "\n\n"
 """Separates the words and the files."""
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SIGNS = "€‚„…‘’“”–—«»°§©®·\u00a0²½£"
+WESTERN = tuple(
+    (encoding, frozenset(letters + letters.upper() + _SIGNS))
+    for encoding, letters in (
+        ("cp1252", "äöüß"),
+        ("cp1252", "àâçéèêëîïôùûœ"),
+        ("cp1252", "áéíóúüñ¿¡ªº"),
+        ("cp1252", "àáâãçéêíóôõú"),
+        ("cp1252", "àèéìòù"),
+        ("cp1252", "åäöæøé"),
+        ("cp1254", "çğıöşü"),
+    )
+)
+"""The letters of German, French, Spanish, Portuguese, Italian, the Nordic languages and Turkish by their encodings."""
+DETECTED = ("cp1250", "cp1251", "koi8_r", "cp1253", "cp1252", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp850")
+DETECTED_BYTES = 100_000
+"""The beginning of a file that its character set is detected by."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[A-Za-z]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[()][AB0])")
+"""The codes of a terminal for colours, the cursor and its title."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -32,21 +57,47 @@ class TextRange(NamedTuple):
 
 
 def read_text_file(data: bytes) -> str:
-    """Decode a text file, with newlines as line ends. Raises Invalid, with the field `file`."""
-    try:
-        text = data.decode("utf-16" if data.startswith(WIDE) else "utf-8").lstrip(MARK)
-    except UnicodeDecodeError:
-        raise unreadable() from None
+    """Decode a text file, with newlines as line ends, and without the colours of a terminal.
+
+    Raises Invalid, with the field `file`, for a file that is too large, or no text.
+    """
+    if len(data) > 4 * MAX_BYTES:
+        raise _too_large()
+    text = _ESCAPES.sub("", _decoded(data).lstrip(MARK)).replace("\f", "\n")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text.encode()) > MAX_BYTES:
-        raise Invalid(
-            _("file: a text file has at most %(most)s MB.") % {"most": MAX_BYTES // 1_000_000},
-            field="file",
-            limit=MAX_BYTES,
-        )
+        raise _too_large()
     if CONTROL.search(text):
         raise unreadable()
     return text
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-16" if data.startswith(WIDE) else "utf-8")
+    except UnicodeDecodeError:
+        pass
+    if b"\0" in data:
+        raise unreadable()
+    for encoding, letters in WESTERN:
+        with suppress(UnicodeDecodeError):
+            if set(filterfalse(str.isascii, text := data.decode(encoding))) <= letters:
+                return text
+    from charset_normalizer import from_bytes  # a hundredth of a second, which most files need not wait for
+
+    found = from_bytes(data[:DETECTED_BYTES], cp_isolation=list(DETECTED)).best()
+    try:
+        return data.decode(found.encoding if found else "utf-8")
+    except UnicodeDecodeError:
+        raise unreadable() from None
+
+
+def _too_large() -> Invalid:
+    return Invalid(
+        _("file: a text file has at most %(most)s MB.") % {"most": MAX_BYTES // 1_000_000},
+        field="file",
+        limit=MAX_BYTES,
+    )
 
 
 def inlined(words: str, files: Iterable[tuple[str, str]]) -> tuple[str, list[TextRange]]:
@@ -70,7 +121,7 @@ def heading(name: str) -> str:
 
 def unreadable() -> Invalid:
     images = "Images (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP)"
-    kinds = f"{images}, text (UTF-8, UTF-16), PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF"
+    kinds = f"{images}, text, PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, notebooks"
     return Invalid(
         _("file: this kind of file can't be read. %(kinds)s and mails (.eml) can.") % {"kinds": kinds}, field="file"
     )

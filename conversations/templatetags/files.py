@@ -17,13 +17,13 @@ from conversations.page.markup.segments import PasteSegment, Segment, split
 from conversations.runtime.amounts import amount, localized
 
 register = template.Library()
-ACCEPTED = (
-    "image/png, image/jpeg, image/gif, image/webp, image/heic, image/avif, image/tiff, image/bmp, "
-    "application/pdf, .pdf, .docx, .pptx, .xlsx, .odt, .ods, .odp, .epub, .rtf, .eml, text/*, .md, .json, .jsonl, "
-    ".yaml, .yml, .toml, .xml, .sql, .sh, .py, .js, .ts, .tsx, .rs, .go, .java, .c, .h, .cpp, .css, .log, .ini, "
-    ".cfg, .conf, .tex, .diff, .patch"
+IMAGES = "image/png, image/jpeg, image/gif, image/webp, image/heic, image/avif, image/tiff, image/bmp"
+TEXTS = (
+    "application/pdf, .pdf, .docx, .docm, .dotx, .pptx, .pptm, .ppsx, .xlsx, .xlsm, .odt, .ods, .odp, .epub, .rtf, "
+    ".eml, .ipynb, text/*, .txt, .csv, .tsv, .md, .json, .jsonl, .yaml, .yml, .toml, .xml, .sql, .sh, .py, .js, .ts, "
+    ".tsx, .rs, .go, .java, .c, .h, .cpp, .css, .log, .ini, .cfg, .conf, .tex, .diff, .patch"
 )
-"""The types of files that a chooser of files offers, as the attribute `accept` has them."""
+"""The files that a chooser of files offers, as the attribute `accept` has them."""
 
 PARTS = {
     MEDIA_TYPES[kind]: part for kind, part in (("pptx", "slide"), ("odp", "slide"), ("xlsx", "sheet"), ("ods", "sheet"))
@@ -136,5 +136,5 @@ def _picture(row: Attachment) -> Picture:
 
 
 @register.simple_tag
-def accepted_types() -> str:
-    return ACCEPTED
+def accepted_types(*, with_images: bool = True) -> str:
+    return f"{IMAGES}, {TEXTS}" if with_images else TEXTS

@@ -21,16 +21,21 @@ def pdf(*pages: str, encrypt: bool = False) -> bytes:
         )
         kids.append(f"{len(objects)} 0 R")
     objects[1] = f"<</Type/Pages/Count {len(kids)}/Kids[{' '.join(kids)}]>>"
-    text, places = "%PDF-1.4\n", []
-    for number, body in enumerate(objects, start=1):
-        places.append(len(text))
-        text += f"{number} 0 obj{body}endobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
     key = (
         "/Encrypt<</Filter/Standard/V 1/R 2/P -4/O(" + "o" * 32 + ")/U(" + "u" * 32 + ")>>/ID[(a)(a)]"
         if encrypt
         else ""
     )
+    return _assembled(objects, key)
+
+
+def _assembled(objects: list[str], key: str = "") -> bytes:
+    """A PDF of objects, the first one its catalogue."""
+    text, places = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(text))
+        text += f"{number} 0 obj{body}endobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
     trailer = f"trailer<</Size {len(objects) + 1}/Root 1 0 R{key}>>\nstartxref\n{len(text)}\n%%EOF"
     return f"{text}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{trailer}".encode("latin-1")
 
@@ -145,3 +150,19 @@ def scan(pages: int, *, size: tuple[int, int] = (620, 877)) -> bytes:
     file = BytesIO()
     pictures[0].save(file, "PDF", save_all=True, append_images=pictures[1:])
     return file.getvalue()
+
+
+def form(label: str, value: str) -> bytes:
+    """A PDF with a form's field: its value has an appearance of its own beside the page."""
+    page = f"BT /F1 12 Tf 60 760 Td ({label}) Tj ET"
+    field = f"/Tx BMC BT /F1 12 Tf 2 5 Td ({value}) Tj ET EMC"
+    font = "/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[5 0 R]>>>>",
+        "<</Type/Pages/Count 1/Kids[3 0 R]>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R{font}/Annots[5 0 R]>>",
+        f"<</Length {len(page)}>>stream\n{page}\nendstream",
+        f"<</Type/Annot/Subtype/Widget/FT/Tx/F 4/T(name)/V({value})/P 3 0 R/Rect[120 750 300 770]/AP<</N 6 0 R>>>>",
+        f"<</Type/XObject/Subtype/Form/BBox[0 0 180 20]{font}/Length {len(field)}>>stream\n{field}\nendstream",
+    ]
+    return _assembled(objects)

@@ -9,8 +9,8 @@ from typing import Any
 
 from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.formats import foreign_text
-from conversations.exchange.formats.foreign_html import as_markdown
 from conversations.exchange.json_stream import Entry
+from conversations.messages.html_text import as_markdown
 from conversations.models import Message
 
 NAME = "Gemini's activity (Google Takeout)"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from conversations.errors import Invalid
-from conversations.exchange.formats.foreign_html import as_markdown
 from conversations.exchange.formats.open_webui import shown_parts
 from conversations.exchange.imports import Imported, import_conversations
+from conversations.messages.html_text import as_markdown
 from conversations.models import Attachment, Conversation, ToolCall, User
 from tests.conversations.exports import deepseek, gemini, grok, librechat, open_webui, picture
 from tests.growth import growth, repeated

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
 from datetime import timedelta
 from io import BytesIO
 from typing import Any
@@ -32,6 +33,7 @@ from conversations.requests import next_request
 from conversations.runtime.payloads import message_json
 from conversations.turns import begin, branches, forks
 from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture
+from tests.growth import growth, repeated
 
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp", "MPO": "image/jpeg"}
 
@@ -148,10 +150,9 @@ def test_an_image_that_tells_nothing_stays_as_it_is(format: str) -> None:
         (("漢" * 333_334).encode("utf-16"), "at most 1 MB"),
         (b"\x7fELF\x02\x01", "of file can't be read"),
         (b"%PDF-1.7 \xe2\xe3\xcf\xd3", "damaged"),
-        (b"text with \x1b[31mcolour", "of file can't be read"),
         (b"a NUL \0 in it", "of file can't be read"),
         ("half a pair \ud800".encode("utf-16-le", "surrogatepass"), "of file can't be read"),
-        ("ohne Zeichen: Größe".encode("latin-1"), "of file can't be read"),
+        (b"\xff\xff\x81 an \x01 old set", "of file can't be read"),
         ("ohne Marke".encode("utf-16-le"), "of file can't be read"),
     ],
 )
@@ -165,6 +166,48 @@ def test_a_text_file_is_its_text_whatever_way_it_was_written(codec: str) -> None
     text = text_files.read_text_file("\ufeffGröße\r\nund\tPreis\r—\n".encode(codec))
     assert text == "Größe\nund\tPreis\n—\n"
     assert text_files.read_text_file(text.encode()) == text
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        ("Größe;Preis\nSchrauben für Köln;3,50 €\n", "cp1252"),
+        ("Müller", "latin-1"),
+        ("Référence;Libellé\nCafé crème – «été»", "cp1252"),
+        ("El niño comió ñoquis. ¿Dónde está el año?", "cp1252"),
+        ("Räksmörgås på ön, århundrade för människor", "latin-1"),
+        ("Şirket ödeme hizmeti açık, ğüşiöç.", "cp1254"),
+        ("Zażółć gęślą jaźń. Książka jest na półce.", "cp1250"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250"),
+        ("Привет, мир. Порт сервиса 8443 открыт.", "cp1251"),
+        ("Привет, мир. Порт сервиса 8443 открыт.", "koi8_r"),
+        ("Η υπηρεσία ακούει στη θύρα 8443.", "cp1253"),
+        ("請求サービスはポート8443で待ち受けます。\n設定ファイルを確認してください。", "cp932"),
+        ("請求サービスはポート8443で待ち受けます。設定。", "euc_jp"),
+        ("计费服务监听端口8443。请检查配置文件。", "gb18030"),
+        ("計費服務監聽連接埠8443。請檢查設定檔。", "big5"),
+        ("청구 서비스는 포트 8443에서 수신합니다.", "cp949"),
+    ],
+)
+def test_a_text_in_an_older_character_set_is_its_text(text: str, codec: str) -> None:
+    assert text_files.read_text_file(text.encode(codec)) == text
+
+
+@pytest.mark.once
+def test_the_colours_of_a_log_and_page_breaks_are_left_out() -> None:
+    log = b"\x1b[1;31mERROR\x1b[0m port \x1b]0;title\x077781\x1b(B\x1b[2K\x1b[?25h\n\x0cPage 2"
+    assert text_files.read_text_file(log) == "ERROR port 7781\n\nPage 2"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("piece", ["\x1b", "\x1b[", "\x1b[1;", "\x1b]", "\x1b]a", "\x1b("])
+def test_codes_of_a_terminal_take_time_in_proportion_to_the_text(piece: str) -> None:
+    def read(text: str) -> None:
+        with suppress(Invalid):
+            text_files.read_text_file(text.encode())
+
+    assert growth(read, repeated(piece), start=62_500, largest=500_000).is_linear
 
 
 @pytest.mark.once

@@ -1,4 +1,4 @@
-"""Converts HTML of other sites' exports to Markdown."""
+"""Converts HTML of mails, books and other sites' exports to Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DEPTH = 100
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)++")
 
 
-def as_markdown(html: str) -> str:
+def as_markdown(html: str | bytes) -> str:
     """The text of HTML with headings, lists, code, tables and links as Markdown; nothing in it is run or fetched."""
     from bs4 import BeautifulSoup  # a tenth of a second, which other formats need not wait for
 
