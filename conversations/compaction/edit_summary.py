@@ -15,7 +15,8 @@ from compression.core.citations.check import marked
 from compression.core.citations.marks import without_marks
 from compression.core.context import render_context
 from compression.core.errors import CompactionFailed
-from compression.core.text.summary_text import clean, require_headings
+from compression.core.text.summary_forms import clean
+from compression.core.text.summary_text import require_headings
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
 from compression.core.values import Checkpoint as CheckpointValue

@@ -23,12 +23,11 @@ from compression.core.text import (
     listings,
     sentences,
     statements,
-    summary_text,
     terms,
     tool_arguments,
 )
 from compression.core.text import relative_dates as dates
-from compression.core.text.summary_text import clean
+from compression.core.text.summary_forms import clean, without_closing
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, ToolUse, Turn
 
@@ -88,7 +87,8 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "extract": lambda text: extract([_turn(text)], earlier="", max_tokens=300, count=count_tokens),
     "clean": clean,
-    "accepted": summary_text.clean,
+    "accepted": clean,
+    "closing": without_closing,
     "parse_marks": goal.parse_marks,
     "claims": lambda text: claims.claims_in(f"## Summary\n{text}"),
     "unfound": lambda text: check.unfound_in(f"## Summary\n{text}", [_turn("The port is 5433.")]),

@@ -8,7 +8,7 @@ import pytest
 
 from compression.core import goal
 from compression.core.goal import Decision, Progress, Step
-from compression.core.text import summary_text
+from compression.core.text import summary_forms
 from tests.growth import growth, repeated
 
 HEADED = "## Summary\nA port.\n\n## State\n- Done: all\n"
@@ -31,7 +31,7 @@ Make = Callable[[int], str]
     ],
 )
 def test_a_summary_is_cleaned_in_time_that_grows_with_its_length(make: Make) -> None:
-    found = growth(summary_text.clean, make, largest=200_000)
+    found = growth(summary_forms.clean, make, largest=200_000)
     assert found.is_linear, found.times
 
 
@@ -68,7 +68,7 @@ def test_marks_are_read_in_time_that_grows_with_the_text(read: Callable[[str], o
     ],
 )
 def test_headings_are_told_by_the_whole_line(line: str, heading: str) -> None:
-    assert summary_text.clean(f"{line}\ntext") == f"{heading}\ntext"
+    assert summary_forms.clean(f"{line}\ntext") == f"{heading}\ntext"
 
 
 def test_marks_are_read_whatever_blanks_surround_them() -> None:
