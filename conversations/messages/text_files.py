@@ -63,13 +63,18 @@ def read_text_file(data: bytes) -> str:
     """
     if len(data) > 4 * MAX_BYTES:
         raise _too_large()
-    text = _ESCAPES.sub("", _decoded(data).lstrip(MARK)).replace("\f", "\n")
+    text = without_escapes(_decoded(data).lstrip(MARK)).replace("\f", "\n")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text.encode()) > MAX_BYTES:
         raise _too_large()
     if CONTROL.search(text):
         raise unreadable()
     return text
+
+
+def without_escapes(text: str) -> str:
+    """The text without the codes of a terminal."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
 def _decoded(data: bytes) -> str:

@@ -45,6 +45,11 @@ _LENGTHS = re.compile(r"(?:-?\d?(?:\.\d+)?(?:em|ex|pt) ?)+\Z")
 _WITHIN = re.compile(r"\$((?![\s$])(?:[^$\\]|\\.)*?(?<!\s))\$(?![\w$])", re.DOTALL)
 _MONEY = re.compile(r"\d[\d.,]*[kKmMbB]?\s+[^\W\d_]{2}")
 """An amount and a word, as in a sentence with two prices, which is no formula."""
+LANGUAGES = ("math", "katex")
+"""Languages of fenced blocks that are formulas."""
+_ENVIRONMENT = re.compile(
+    r"\\begin\{((?:equation|align|aligned|alignat|gather|gathered|multline|cases|split|[bpvBV]?matrix)\*?)\}"
+)
 _CLOSINGS = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 
 
@@ -53,6 +58,13 @@ def formulas(parser: MarkdownIt) -> None:
     parser.inline.ruler.before("escape", "formula", _inline_rule)
     parser.block.ruler.before("fence", "formula_block", _block_rule, {"alt": ["paragraph", "blockquote", "list"]})
     parser.add_render_rule("formula", _rendered)
+
+
+def block_of(latex: str) -> str:
+    """A block with the formula; "" if it cannot be converted."""
+    mathml = as_mathml(latex.strip(), True)
+    shown = mathml.replace("<math", f'<math data-tex="{escape(f"$${latex.strip()}$$")}"', 1)
+    return f"<div {_scrolling_attributes('formula display')}>{shown}</div>\n" if mathml else ""
 
 
 def is_length(tag: str, name: str, value: str) -> bool:
@@ -88,14 +100,16 @@ def _block_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """The block rule: a formula that begins a line and ends at the end of the same or a later line."""
     begin = state.bMarks[start] + state.tShift[start]
     opening = state.src[begin : begin + 2]
-    if opening not in ("$$", r"\[") or state.is_code_block(start):
+    environment = _ENVIRONMENT.match(state.src, begin) if opening == r"\b" else None
+    if (opening not in ("$$", r"\[") and not environment) or state.is_code_block(start):
         return False
-    closing = state.src.find(_CLOSINGS[opening], begin + 2, begin + MAX_FORMULA)
+    ending = f"\\end{{{environment[1]}}}" if environment else _CLOSINGS[opening]
+    closing = state.src.find(ending, begin + 2, begin + MAX_FORMULA)
     last = next((line for line in range(start, end) if state.eMarks[line] > closing), None)
-    if closing < 0 or last is None or state.src[closing + 2 : state.eMarks[last]].strip():
+    if closing < 0 or last is None or state.src[closing + len(ending) : state.eMarks[last]].strip():
         return False
     written = state.getLines(start, last + 1, state.blkIndent, False).strip()
-    words = written[2:-2].strip()
+    words = written if environment else written[2:-2].strip()
     if words and not silent:
         _push(state, words, written, display=True)
         state.line = last + 1

@@ -1,4 +1,4 @@
-"""Renders a model's Markdown as safe HTML: no raw HTML, no remote images, no scripts in links."""
+"""Renders a model's Markdown as safe HTML: a few tags without attributes, no remote images, no scripts in links."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from compression.core.caching import cached_texts
+from conversations.exchange.formats.chatgpt_references import OPENING, without_marks
+from conversations.messages.text_files import without_escapes
 from conversations.page.markup import formulas
+from conversations.page.markup.addresses import addresses
+from conversations.page.markup.cjk import cjk_emphasis
 from conversations.page.markup.highlighting import NotColoured, coloured
 from conversations.page.markup.tables import tables
+from conversations.page.markup.tags import PAIRED, tags
 from conversations.validation import visible
 
 MAX_MARKDOWN = 40_000
@@ -39,6 +44,7 @@ clean = partial(
     tags={
         *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "strong", "em", "s"),
         *("a", "code", "pre", "span", "div", "button", "table", "thead", "tbody", "tr", "th", "td"),
+        *PAIRED,
         *formulas.TAGS,
     },
     attributes={
@@ -62,7 +68,9 @@ class Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         words = tokens[idx].info.split(maxsplit=1)
-        language, plain = words[0] if words else "", env.get("plain_code", False)
+        language, plain = words[0].strip("{}.") if words else "", env.get("plain_code", False)
+        if language.lower() in formulas.LANGUAGES and (formula := formulas.block_of(tokens[idx].content)):
+            return formula
         try:
             return code_box(tokens[idx].content, language, plain=plain)
         except NotColoured as refusal:
@@ -131,6 +139,9 @@ parser = MarkdownIt("js-default", {"maxNesting": NESTING}, renderer_cls=Renderer
 parser.validateLink = lambda url: url.lower().startswith(SCHEMES)  # type: ignore[method-assign]
 parser.use(formulas.formulas)
 parser.use(tables)
+parser.use(tags)
+parser.use(addresses)
+parser.use(cjk_emphasis)
 parser.core.ruler.push("signs", signs)
 
 
@@ -154,6 +165,7 @@ def render_markdown(text: str) -> SafeString:
 def _html_of(text: str, env: dict[str, Any]) -> SafeString:
     if len(text) > MAX_MARKDOWN:
         return mark_safe(f'<div class="plain">{escape(text)}</div>')
+    text = without_marks(text, {}) if OPENING in text else text
     return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text), env)))
 
 
@@ -177,6 +189,7 @@ def blocks(text: str) -> list[Token]:
 def code_box(code: str, language: str, *, plain: bool = False, written_to: str = "") -> str:
     """A box of code. `written_to` is the id of the element for further text. Raises NotColoured unless `plain`."""
     place = f' class="streaming" id="{escape(written_to)}"' if written_to else ""
+    code = without_escapes(code)
     label = escape(f"{_('Code')}, {language}" if language else _("Code"))
     inner = escape(code) if plain else coloured(code, language)
     return (

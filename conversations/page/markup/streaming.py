@@ -24,7 +24,7 @@ BY_LINES = ("bullet_list_open", "ordered_list_open", "table_open", "blockquote_o
 ONE_LINE = ("heading_open", "hr", "formula")
 TO_EMPTY_LINE = ("paragraph_open", "table_open", "blockquote_open")
 _MARKS = re.compile(r"\s*(`+|~+)")
-_FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[)")
+_FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[|\\begin\{)")
 
 
 @dataclass(slots=True)

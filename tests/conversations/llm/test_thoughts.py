@@ -23,7 +23,7 @@ from conversations.runtime.subscription import Event
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
 
-THOUGHT = "Ports <b>are</b> numbers, hm."
+THOUGHT = "Ports <q>are</q> numbers, hm."
 
 
 async def test_thoughts_are_kept_apart_and_counted_apart(chat: Chat) -> None:
@@ -73,14 +73,14 @@ def test_a_page_reads_thoughts_when_they_are_opened(user: User, conversation: Co
     assert "Thought for 12 s" in page
     assert "numbers" not in page
     opened = pages.get("thoughts", conversation.pk, row.pk).content.decode()
-    assert "Ports &lt;b&gt;are&lt;/b&gt; numbers" in opened
+    assert "Ports &lt;q&gt;are&lt;/q&gt; numbers" in opened
     assert "1,200 tokens" in opened
 
 
 def test_a_piece_of_thoughts_is_escaped() -> None:
     html = fragments.thought(Event("message.thought", {"id": "m", "text": THOUGHT, "at": 3}))
     assert html == (
-        '<span data-at="3" hx-swap-oob="beforeend:#thoughts-m">Ports &lt;b&gt;are&lt;/b&gt; numbers, hm.</span>'
+        '<span data-at="3" hx-swap-oob="beforeend:#thoughts-m">Ports &lt;q&gt;are&lt;/q&gt; numbers, hm.</span>'
     )
 
 

@@ -142,7 +142,7 @@ def test_the_context_leads_to_the_timeline_and_says_how_much_is_in_it(filled: Co
 def test_view_leads_from_the_summary_to_its_messages(filled: Conversation, pages: Pages, llm: LlmServer) -> None:
     decisions = "\n".join(f"- port {5000 + number} for word{number}: it was free" for number in range(3, 26))
     ModelProfile.objects.update(window=16_000)  # the summariser reads all of it at once
-    llm.enqueue_summary(f"## Summary\nPorts were given.\n\n## Decisions\n{decisions}\n- <b>no</b>\n")
+    llm.enqueue_summary(f'## Summary\nPorts were given.\n\n## Decisions\n{decisions}\n- <b id="x">no</b>\n')
     row = folds(filled)
     page = pages.get("compaction", filled.pk, row.pk, htmx=True)
     found = elements(page)
@@ -152,7 +152,7 @@ def test_view_leads_from_the_summary_to_its_messages(filled: Conversation, pages
     sources = page.content.decode().partition('id="source-8"')[2]
     assert sources.index("Message 7 says") < sources.index("Message 8 says")
     assert f"#message-{nth(7).pk}" in sources
-    assert "<b>no</b>" not in page.content.decode()
+    assert "&lt;b id=" in page.content.decode() and "<b id=" not in page.content.decode()
 
 
 def test_a_message_is_shown_among_those_around_it(filled: Conversation, pages: Pages) -> None:

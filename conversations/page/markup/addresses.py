@@ -1,0 +1,74 @@
+"""A Markdown plugin that makes links of bare web addresses, and line breaks of lines that begin with a bullet sign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+_ADDRESS = re.compile(
+    r"(?<![A-Za-z0-9/@.])https?://(?:[A-Za-z0-9_\-.~:/?#\[\]@!$&'()*+,;=%\u00c0-\u024f\u0370-\u04ff]"
+    r"|(?<=[/=_])[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]++){1,2000}",
+    re.IGNORECASE,
+)
+"""An address; CJK letters belong to it only as a whole part of its path, as their sentences have no blanks."""
+_AFTER_SENTENCE = ".,;:!?'\"*_~"
+_BULLETS = ("•", "‣", "◦", "●", "▪")
+
+
+def addresses(parser: MarkdownIt) -> None:
+    """Install the plugin, a core rule over the finished texts."""
+    parser.core.ruler.push("addresses", _rule)
+
+
+def _rule(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and token.children:
+            token.children = list(_linked(token.children, state.md))
+
+
+def _linked(children: list[Token], parser: MarkdownIt) -> Iterator[Token]:
+    links = 0
+    for at, child in enumerate(children):
+        links += (child.type == "link_open") - (child.type == "link_close")
+        if child.type == "softbreak" and at + 1 < len(children) and children[at + 1].content.startswith(_BULLETS):
+            child.type = "hardbreak"
+        if child.type == "text" and not links and "://" in child.content:
+            yield from _parts(child, parser)
+        else:
+            yield child
+
+
+def _parts(text: Token, parser: MarkdownIt) -> Iterator[Token]:
+    """The text with a link for each address in it, without the sign that ends its sentence."""
+    words, at = text.content, 0
+    for found in _ADDRESS.finditer(words):
+        address = _trimmed(found[0])
+        if address.endswith("//"):
+            continue
+        yield _text(text, words[at : found.start()])
+        yield Token("link_open", "a", 1, attrs={"href": parser.normalizeLink(address)})
+        yield _text(text, address)
+        yield Token("link_close", "a", -1)
+        at = found.start() + len(address)
+    yield _text(text, words[at:])
+
+
+def _trimmed(address: str) -> str:
+    """The address without signs after it, and without a bracket that opens before it."""
+    while address:
+        short = address.rstrip(_AFTER_SENTENCE)
+        for opening, closing in ("()", "[]"):
+            if short.endswith(closing) and short.count(closing) > short.count(opening):
+                short = short[:-1]
+        if short == address:
+            break
+        address = short
+    return address
+
+
+def _text(like: Token, words: str) -> Token:
+    return Token("text", "", 0, content=words, level=like.level)

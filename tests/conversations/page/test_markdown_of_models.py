@@ -1,0 +1,135 @@
+"""Markdown as models write it: bare addresses, emphasis in CJK texts, tags, footnotes, marked quotations, formulas."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.utils.translation import override
+
+from conversations.page.markup.markdown import html_of
+from tests.growth import growth, repeated
+
+LINK = '<a href="{0}" target="_blank" rel="noopener nofollow">{0}</a>'
+
+
+def inline(text: str) -> str:
+    return str(html_of(text)).strip().removeprefix("<p>").removesuffix("</p>")
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "after"),
+    [
+        ("See https://e.org/a_b_c?x=1#y.", "https://e.org/a_b_c?x=1#y", "."),
+        ("(https://e.org/x_(y))", "https://e.org/x_(y)", ")"),
+        ("HTTP://e.org, next", "HTTP://e.org", ", next"),
+        ("请访问https://e.org/a获取，谢谢", "https://e.org/a", "获取，谢谢"),
+        ("**https://e.org**", "https://e.org", "</strong>"),
+        ("„https://e.org/“", "https://e.org/", "“"),
+    ],
+)
+def test_a_bare_address_is_a_link_without_the_signs_after_it(text: str, address: str, after: str) -> None:
+    html = inline(text)
+    assert LINK.format(address) + after in html, html
+
+
+@pytest.mark.parametrize("word", ["Größe", "中国", "Москва"])
+def test_an_address_may_have_letters_of_any_script(word: str) -> None:
+    html = inline(f"https://e.org/wiki/{word} ok")
+    assert f">https://e.org/wiki/{word}</a> ok" in html and re.search(r'href="https://e\.org/wiki/[A-Za-z0-9%]+"', html)
+
+
+@pytest.mark.parametrize("text", ["`https://e.org`", "https://", "xhttps://e.org", "javascript://e.org", "ftp://e.org"])
+def test_other_words_are_no_links(text: str) -> None:
+    assert "<a" not in inline(text)
+
+
+def test_an_address_within_a_link_is_its_text() -> None:
+    assert inline("[https://a.org](https://e.org)").count("<a ") == 1
+    assert inline("<https://e.org>") == LINK.format("https://e.org")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("请看**“引号”**后面。", "请看<strong>“引号”</strong>后面。"),
+        ("**注意：**文字", "<strong>注意：</strong>文字"),
+        ("これは**「重要」**です。", "これは<strong>「重要」</strong>です。"),
+        ("**강조(emphasis)**는", "<strong>강조(emphasis)</strong>는"),
+        ("*（a）*和~~（b）~~。", "<em>（a）</em>和<s>（b）</s>。"),
+        ("这是**重要**的", "这是<strong>重要</strong>的"),
+        ("2**（3） 和 a ** b", "2**（3） 和 a ** b"),
+        ('a**"b"**c', "a**&quot;b&quot;**c"),
+    ],
+)
+def test_emphasis_stands_beside_cjk_signs(text: str, expected: str) -> None:
+    assert inline(text).replace("&quot;", '"') == expected.replace("&quot;", '"')
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("H<sub>2</sub>O, x<SUP>2</SUP>, <kbd>Ctrl</kbd>", "H<sub>2</sub>O, x<sup>2</sup>, <kbd>Ctrl</kbd>"),
+        ("a<br>b<br/>c", "a<br>\nb<br>\nc"),
+        ("<b>bold *and* more</b>", "<b>bold <em>and</em> more</b>"),
+        ("<b>open and </i>closed", "&lt;b&gt;open and &lt;/i&gt;closed"),
+        ("<b>a<b>b</b>", "&lt;b&gt;a<b>b</b>"),
+        ('<b onclick="x()">a</b>', '&lt;b onclick="x()"&gt;a&lt;/b&gt;'),
+        ("List<String> and `<b>a</b>`", "List&lt;String&gt; and <code>&lt;b&gt;a&lt;/b&gt;</code>"),
+        ("<script>x</script>", "&lt;script&gt;x&lt;/script&gt;"),
+        ("Text[^1].", "Text<sup>1</sup>."),
+        ("• a\n• b\nc", "• a<br>\n• b\nc"),
+        ("Iron.\ue200cite\ue202turn0search0\ue201", "Iron."),
+    ],
+)
+def test_some_tags_and_marks_are_read(text: str, expected: str) -> None:
+    assert inline(text) == expected
+
+
+def test_a_tag_does_not_reach_beyond_its_paragraph() -> None:
+    assert str(html_of("<b>one\n\ntwo</b>")) == "<p>&lt;b&gt;one</p>\n<p>two&lt;/b&gt;</p>\n"
+
+
+def test_a_marked_quotation_begins_with_its_kind() -> None:
+    assert "<p><strong>Note</strong><br>" in str(html_of("> [!NOTE]\n> Hello"))
+    assert "<strong>Warning</strong><br>\nCareful" in str(html_of("> [!WARNING] Careful"))
+    assert "[!OTHER]" in str(html_of("> [!OTHER] x")) and "[!NOTE]" in str(html_of("[!NOTE] x"))
+    with override("de"):
+        assert "<strong>Hinweis</strong>" in str(html_of("> [!note]\n> Hallo"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\begin{align}\na&=b\\\\\nc&=d\n\\end{align}",
+        "Text:\n\\begin{equation*}a=b\\end{equation*}",
+        "```math\nx^2\n```",
+        "\\begin{pmatrix}1&2\\end{pmatrix}",
+    ],
+)
+def test_formulas_in_environments_and_in_fences_are_drawn(text: str) -> None:
+    html = str(html_of(text))
+    assert (
+        'class="formula display"' in html and "<math" in html and "begin{" not in re.sub(r'data-tex="[^"]*"', "", html)
+    )
+
+
+def test_what_is_no_formula_stays_text_and_code() -> None:
+    assert "<math" not in str(html_of("\\begin{itemize}\\item a\\end{itemize}"))
+    assert "<math" not in str(html_of("\\begin{align}a"))
+    assert "<code>" in str(html_of("```math\n\\unknown{\n```"))
+
+
+def test_code_has_no_codes_of_a_terminal_and_a_language_no_braces() -> None:
+    assert "<code>red\n</code>" in str(html_of("```\n\x1b[31mred\x1b[0m\n```"))
+    assert "<span>python</span>" in str(html_of("```{.python}\nx\n```"))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["https://", "https://e.org/)", "https://e.org/(", "<b>", "</b>", "<b", "[^1]", "> [!NOTE]\n", "•\n",
+     "\\begin{align}", "**“", "**（", "文**", "\ue200", "https://e.org/文"],
+)  # fmt: skip
+def test_time_grows_with_the_text(piece: str) -> None:
+    for after in ("", "x", "</b>", "\\end{align}"):
+        assert growth(html_of, repeated(piece, after=after), start=2_500, largest=20_000).is_linear
