@@ -18,6 +18,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from conversations.page.markup.latex import rewritten
+
 MAX_FORMULA = 1_000
 """The most characters of one formula."""
 MAX_ALL_FORMULAS = 8_000
@@ -149,7 +151,7 @@ def as_mathml(latex: str, display: bool) -> str:
     if len(latex) > MAX_FORMULA:
         return ""
     try:
-        root = convert_to_element(latex, display="block" if display else "inline")
+        root = convert_to_element(rewritten(latex), display="block" if display else "inline")
         return "" if any(map(_is_unknown, root.iter())) else _serialised(root)
     except Exception:  # a formula whose conversion fails in any way is shown as its source
         return ""

@@ -7,6 +7,7 @@ import re
 import pytest
 from django.utils.translation import override
 
+from conversations.page.markup.formulas import as_mathml
 from conversations.page.markup.markdown import html_of
 from tests.growth import growth, repeated
 
@@ -112,6 +113,26 @@ def test_formulas_in_environments_and_in_fences_are_drawn(text: str) -> None:
     assert (
         'class="formula display"' in html and "<math" in html and "begin{" not in re.sub(r'data-tex="[^"]*"', "", html)
     )
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        ("\\begin{aligned}a&=b\\\\c&=d\\end{aligned}", "a = b c = d"),
+        ("\\left\\{\\begin{alignedat}{2}a&=b\\end{alignedat}\\right.", "{ a = b"),
+        ("\\begin{gathered}a\\\\b\\end{gathered}", "a b"),
+        ("\\begin{align}a&=b\\label{x}\\end{align}", "a = b"),
+        ("x \\in \\R^n", "x ∈ ℝ n"),
+        ("\\ce{H2O}", "H 2 O"),
+        ("\\ce{SO4^2- + Na+}", "S O 4 2 - + N a +"),
+        ("\\ce{2H2 + O2 -> 2H2O}", "2 H 2 + O 2 → 2 H 2 O"),
+        ("\\ce{Fe^{3+} <=> x}", "F e 3 + ⇌ x"),
+    ],
+)
+def test_formulas_of_other_packages_are_drawn(latex: str, words: str) -> None:
+    mathml = as_mathml(latex, True)
+    assert re.sub(r"<[^>]+>", " ", mathml).replace("−", "-").split() == words.split()
+    assert "newline" not in mathml
 
 
 def test_what_is_no_formula_stays_text_and_code() -> None:
