@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from conversations.messages.attachments import words_of
 from conversations.messages.documents import MEDIA_TYPES
 from conversations.models import Attachment, Message, ModelProfile
+from conversations.page.markup.addresses import linked
 from conversations.page.markup.segments import PasteSegment, Segment, split
 from conversations.runtime.amounts import amount, localized
 
@@ -45,6 +46,9 @@ class Picture:
 
 MAX_HEADING = 1_500
 _PART = re.compile(r'<file name="[^"\n]*, part \d{1,6} of \d{1,6}(?:, pages? [^"\n]*)?">')
+
+
+register.filter(linked)
 
 
 @register.filter

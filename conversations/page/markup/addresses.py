@@ -1,10 +1,15 @@
-"""A Markdown plugin that makes links of bare web addresses, and line breaks of lines that begin with a bullet sign."""
+"""Makes links of bare web addresses in a person's words, and, as a Markdown plugin, in a model's.
+
+The plugin also keeps the line break before a line that begins with a bullet sign.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 
+from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
@@ -17,6 +22,11 @@ _ADDRESS = re.compile(
 """An address; CJK letters belong to it only as a whole part of its path, as their sentences have no blanks."""
 _AFTER_SENTENCE = ".,;:!?'\"*_~"
 _BULLETS = ("•", "‣", "◦", "●", "▪")
+
+
+def linked(text: str) -> SafeString:
+    """A plain text as HTML whose addresses are links."""
+    return mark_safe("".join(_as_html(words, is_address) for words, is_address in _split(text)))
 
 
 def addresses(parser: MarkdownIt) -> None:
@@ -44,17 +54,30 @@ def _linked(children: list[Token], parser: MarkdownIt) -> Iterator[Token]:
 
 def _parts(text: Token, parser: MarkdownIt) -> Iterator[Token]:
     """The text with a link for each address in it, without the sign that ends its sentence."""
-    words, at = text.content, 0
-    for found in _ADDRESS.finditer(words):
+    for words, is_address in _split(text.content):
+        if is_address:
+            yield Token("link_open", "a", 1, attrs={"href": parser.normalizeLink(words)})
+        yield _text(text, words)
+        if is_address:
+            yield Token("link_close", "a", -1)
+
+
+def _split(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text in order, each with whether it is an address."""
+    at = 0
+    for found in _ADDRESS.finditer(text):
         address = _trimmed(found[0])
         if address.endswith("//"):
             continue
-        yield _text(text, words[at : found.start()])
-        yield Token("link_open", "a", 1, attrs={"href": parser.normalizeLink(address)})
-        yield _text(text, address)
-        yield Token("link_close", "a", -1)
+        yield text[at : found.start()], False
+        yield address, True
         at = found.start() + len(address)
-    yield _text(text, words[at:])
+    yield text[at:], False
+
+
+def _as_html(words: str, is_address: bool) -> str:
+    shown = escape(words)
+    return f'<a href="{shown}" target="_blank" rel="noopener nofollow">{shown}</a>' if is_address else shown
 
 
 def _trimmed(address: str) -> str:

@@ -7,6 +7,7 @@ import re
 import pytest
 from django.utils.translation import override
 
+from conversations.page.markup.addresses import linked
 from conversations.page.markup.formulas import as_mathml
 from conversations.page.markup.markdown import html_of
 from tests.growth import growth, repeated
@@ -43,6 +44,15 @@ def test_an_address_may_have_letters_of_any_script(word: str) -> None:
 @pytest.mark.parametrize("text", ["`https://e.org`", "https://", "xhttps://e.org", "javascript://e.org", "ftp://e.org"])
 def test_other_words_are_no_links(text: str) -> None:
     assert "<a" not in inline(text)
+
+
+def test_a_person_s_words_have_links_and_are_escaped_otherwise() -> None:
+    assert linked('See https://e.org/a?b="c"&d=<i>.') == (
+        'See <a href="https://e.org/a?b=" target="_blank" rel="noopener nofollow">https://e.org/a?b=</a>'
+        "&quot;c&quot;&amp;d=&lt;i&gt;."
+    )
+    assert linked("<b>**no**</b> javascript:x") == "&lt;b&gt;**no**&lt;/b&gt; javascript:x"
+    assert growth(linked, repeated("https://e.org/)"), start=12_500, largest=200_000).is_linear
 
 
 def test_an_address_within_a_link_is_its_text() -> None:
