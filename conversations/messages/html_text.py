@@ -10,6 +10,8 @@ MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
 CELLS = ("td", "th")
 HIDDEN = ("script", "style", "template", "noscript", "head")
 MAX_DEPTH = 100
+LAYOUT = "chatsite-layout"
+"""The mark of a table that only places its content."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)++")
 
 
@@ -38,6 +40,8 @@ def _part(node: Any, *, depth: int) -> str:
         return "\n"
     if name == "pre":
         return f"\n\n```{_language(node)}\n{node.get_text().strip(chr(10))}\n```\n\n"
+    if name == "table":
+        node.attrs[LAYOUT] = _is_layout(node)
     inner = _of(node, depth=depth)
     if name in MARKS:
         return f"{MARKS[name]}{inner.strip()}{MARKS[name]}" if inner.strip() else inner
@@ -46,6 +50,8 @@ def _part(node: Any, *, depth: int) -> str:
     if name == "li":
         mark = "1. " if node.parent is not None and node.parent.name == "ol" else "- "
         return f"{mark}{inner.strip().replace(chr(10), chr(10) + '  ')}\n"
+    if name in (*CELLS, "tr") and _is_in_layout(node):
+        return f"\n\n{inner.strip()}\n\n"
     if name in CELLS:
         return f" {' '.join(inner.split()).replace('|', chr(92) + '|')} |"
     if name == "tr":
@@ -53,6 +59,18 @@ def _part(node: Any, *, depth: int) -> str:
     if name.startswith("h") and name[1:].isdigit():
         return f"\n\n{'#' * min(6, int(name[1:]))} {inner.strip()}\n\n"
     return f"\n\n{inner.strip()}\n\n" if name in BLOCKS else inner
+
+
+def _is_layout(table: Any) -> bool:
+    """Whether a table only places what a mail consists of: it has another table in it, or a single column."""
+    if table.find("table") is not None:
+        return True
+    return all(len(row.find_all(CELLS, recursive=False)) < 2 for row in table.find_all("tr"))
+
+
+def _is_in_layout(node: Any) -> bool:
+    table = node.find_parent("table")
+    return table is not None and bool(table.attrs.get(LAYOUT))
 
 
 def _row(node: Any, cells: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from conversations.exchange.formats import foreign_text
 
 OPENING, CLOSING, BETWEEN = "\ue200", "\ue201", "\ue202"
-_MARK = re.compile(r"\ue200[^\ue200\ue201]*\ue201|【(\d{1,6})†?[^【】\n]{0,200}】")
+_MARK = re.compile(r"\ue200[^\ue200\ue201]*\ue201|【(\d{1,6})(?::\d{1,6})?†[^【】\n]{0,200}】")
 _SPANS = re.compile(r"[\ue200-\ue206]")
 """Single private characters: the beginning and the end of a cited passage, and halves of broken marks."""
 WITH_WORDS = ("url", "link_title")

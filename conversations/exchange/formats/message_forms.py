@@ -54,9 +54,9 @@ def as_messages(message: object, images: Images) -> Iterator[Any]:
     for one in results:
         text = _text(one.get("content"))
         yield {"role": Role.TOOL.value, "tool_call_id": one.get("tool_use_id"), "content": foreign_text.cut(text)}
-    uses = [one for one in parts if one.get("type") == "tool_use"]
-    if uses and made["role"] == Role.ASSISTANT:
-        made["tool_calls"] = [*(made.get("tool_calls") or ()), *map(_of_use, uses)]
+    uses = [_of_use(one) for one in parts if one.get("type") == "tool_use"]
+    if uses and made["role"] == Role.ASSISTANT and not made.get("tool_calls"):
+        made["tool_calls"] = uses
     files: list[Attachment] = []
     texts = [_part(one, images, files if made["role"] == Role.USER else None) for one in parts]
     made |= {"content": foreign_text.joined(*texts), ATTACHED: files}

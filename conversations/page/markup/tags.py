@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 PAIRED = ("sub", "sup", "kbd", "mark", "u", "b", "i", "s", "small", "ins", "del", "strong", "em")
 _TAG = re.compile(rf"<(?:(/?)({'|'.join(PAIRED)})|br ?/?)>", re.IGNORECASE)
-_FOOTNOTE = re.compile(r"\[\^([\w-]{1,30})\]")
+_FOOTNOTE = re.compile(r"\[\^([0-9]{1,3})\]")
 _KIND = re.compile(r"\[!(note|tip|important|warning|caution)\][ \t]*", re.IGNORECASE)
 KINDS: dict[str, str | Promise] = {
     "note": _("Note"),

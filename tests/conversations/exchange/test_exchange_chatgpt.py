@@ -251,6 +251,8 @@ IRON = {"title": "Iron [old]", "url": "https://e.org/iron"}
         ("Old【8†source】, new【9:1†a.pdf】.", {"citations": [
             {"metadata": IRON | {"extra": {"cited_message_idx": 8}}}, {"metadata": None}, 7]},
          "Old ([Iron old](https://e.org/iron)), new【9:1†a.pdf】."),
+        ("【8】 and 【8 items】 stay.", {"citations": [{"metadata": IRON | {"extra": {"cited_message_idx": 8}}}]},
+         "【8】 and 【8 items】 stay."),
         ("An icon \ue201 and 【text】 stay.", {"content_references": "x", "citations": None},
          "An icon \ue201 and 【text】 stay."),
     ],

@@ -44,6 +44,9 @@ def called(call_id: str, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": [call(call_id)]} | more
 
 
+USE = {"type": "tool_use", "name": 7}
+
+
 def one(user: User, payload: bytes) -> Conversation:
     (conversation,) = import_conversations(user, payload)
     return conversation
@@ -157,6 +160,8 @@ def test_tokens_are_counted_at_the_import(ada: User) -> None:
         (neutral({"role": "user"}), "messages[0].content: is missing"),
         (neutral(said("a"), {"role": "user", "content": {"x": 1}}), "messages[1].content: must be text"),
         (neutral(said("a"), {"role": ["user"], "content": "x"}), "messages[1].role: must be one of"),
+        (neutral({"role": "assistant", "content": [USE], "tool_calls": 5}), "tool_calls: must be a list"),
+        (neutral({"role": "assistant", "content": [USE]}), "tool_calls[0].id: must be text"),
         (neutral(said("a\0")), "messages[0].content: must not contain a NUL"),
         (neutral(said("\ud800")), "messages[0].content: contains half a character"),
         (neutral(said("x" * 200_001)), "messages[0].content: at most 200,000"),

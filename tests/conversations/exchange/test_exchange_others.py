@@ -321,10 +321,18 @@ def test_tables_and_code_of_html_keep_their_form() -> None:
     table = "<table><thead><tr><th>a|b</th><th><p>two</p> lines</th></tr></thead><tbody><tr><td>1</td> <td></td></tr>"
     assert as_markdown(f"{table}</tbody></table>") == "| a\\|b | two lines |\n| --- | --- |\n| 1 |   |"
     assert as_markdown("<pre><code class='hljs language-py'>x = 1\n</code></pre>") == "```py\nx = 1\n```"
+    layout = (
+        f"<table><tr><td><h1>News</h1><p>One.</p></td></tr><tr><td>{table}</tbody></table><p>Two.</p></td></tr></table>"
+    )
+    assert as_markdown(layout) == ("# News\n\nOne.\n\n| a\\|b | two lines |\n| --- | --- |\n| 1 |   |\n\nTwo.")
+    assert as_markdown("<table><tr><td>x</td></tr><tr><td>y</td></tr></table>") == "x\n\ny"
     assert as_markdown("<pre>x</pre><tr><td>alone</td></tr>").startswith("```\nx\n```")
 
 
-@pytest.mark.parametrize("piece", ["<", "<a ", "<div>", "<li>", "<b>x</b>", "<!--", "&#", "<p>a"])
+@pytest.mark.parametrize(
+    "piece",
+    ["<", "<a ", "<div>", "<li>", "<b>x</b>", "<!--", "&#", "<p>a", "<table><tr><td>", "<td>a", "<tr><td>a<td>b"],
+)
 def test_html_takes_time_in_proportion_to_its_length(piece: str) -> None:
     assert growth(as_markdown, repeated(piece), start=12_500, largest=100_000).is_linear
 

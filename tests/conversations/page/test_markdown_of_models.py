@@ -89,6 +89,7 @@ def test_emphasis_stands_beside_cjk_signs(text: str, expected: str) -> None:
         ("List<String> and `<b>a</b>`", "List&lt;String&gt; and <code>&lt;b&gt;a&lt;/b&gt;</code>"),
         ("<script>x</script>", "&lt;script&gt;x&lt;/script&gt;"),
         ("Text[^1].", "Text<sup>1</sup>."),
+        ("The class [^0-9] and [^a].", "The class [^0-9] and [^a]."),
         ("• a\n• b\nc", "• a<br>\n• b\nc"),
         ("Iron.\ue200cite\ue202turn0search0\ue201", "Iron."),
     ],
