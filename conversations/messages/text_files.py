@@ -42,6 +42,8 @@ WESTERN = tuple(
 )
 """The letters of German, French, Spanish, Portuguese, Italian, the Nordic languages and Turkish by their encodings."""
 DETECTED = ("cp1250", "cp1251", "koi8_r", "cp1253", "cp1252", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp850")
+UNDETECTED = ("cp932", "gb18030")
+"""The encodings of a text that the detection finds none for, as it does for texts that repeat themselves."""
 DETECTED_BYTES = 100_000
 """The beginning of a file that its character set is detected by."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[A-Za-z]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[()][AB0])")
@@ -90,11 +92,12 @@ def _decoded(data: bytes) -> str:
                 return text
     from charset_normalizer import from_bytes  # a hundredth of a second, which most files need not wait for
 
-    found = from_bytes(data[:DETECTED_BYTES], cp_isolation=list(DETECTED)).best()
-    try:
-        return data.decode(found.encoding if found else "utf-8")
-    except UnicodeDecodeError:
-        raise unreadable() from None
+    whole_lines = data[: data.rfind(b"\n", 0, DETECTED_BYTES) + 1]  # a character may have several bytes
+    found = from_bytes(whole_lines or data, cp_isolation=list(DETECTED)).best()
+    for encoding in (found.encoding,) if found else UNDETECTED:
+        with suppress(UnicodeDecodeError):
+            return data.decode(encoding)
+    raise unreadable()
 
 
 def _too_large() -> Invalid:

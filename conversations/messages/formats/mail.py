@@ -8,6 +8,7 @@ from typing import Any
 from conversations.messages.formats.parts import Parts, Read
 from conversations.messages.html_text import as_markdown
 
+FORWARDED = "message/rfc822"
 HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -22,12 +23,13 @@ def _parts(mail: Any) -> Parts:
     if body is not None:
         text = _words(body)
         yield as_markdown(text) if body.get_content_subtype() == "html" else text
-    for inner in mail.walk():
-        if inner.get_content_type() == "message/rfc822":
+    attached = list(mail.iter_attachments())
+    for part in attached:
+        if part.get_content_type() == FORWARDED:
             yield "\n[Forwarded mail]"
-            yield from _parts(inner.get_payload(0))
-    names = [part.get_filename() or part.get_content_type() for part in mail.iter_attachments()]
-    if names:
+            yield from _parts(part.get_payload(0))
+    files = [part for part in attached if part.get_content_type() != FORWARDED]
+    if names := [part.get_filename() or part.get_content_type() for part in files]:
         yield f"\n[Attached, not read: {', '.join(names)}]"
 
 

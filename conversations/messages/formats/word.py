@@ -17,6 +17,8 @@ LEFT_OUT = frozenset(
     ("pPr", "rPr", "sdtPr", "sectPr", "tblPr", "trPr", "tcPr", "tblGrid", "instrText", "del", "delText", "moveFrom")
 )
 """Elements without shown text: properties, codes of fields, and deleted text."""
+ALTERNATIVES = "AlternateContent"
+"""The same content in several forms, the best one first."""
 SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 NOTES = {"footnote": "^", "endnote": "^e"}
 _HEADING = re.compile(r"heading ([1-9])|(title)", re.IGNORECASE)
@@ -71,7 +73,7 @@ class _Document:
                 yield from (self._row(row) for row in _below(child, "tr"))
                 yield ""
             elif name not in LEFT_OUT:
-                yield from self.blocks(child)
+                yield from self.blocks(child[:1] if name == ALTERNATIVES else child)
 
     def flat(self, element: Any) -> str:
         """The paragraphs below an element in one line."""
@@ -111,7 +113,7 @@ class _Document:
                 yield f"[comment {attribute(child, 'id')}]"
             elif name == "txbxContent":
                 yield "\n".join(("", *self.blocks(child), ""))
-            elif name == "AlternateContent":  # the same in several forms, the best one first
+            elif name == ALTERNATIVES:
                 yield from self._runs(child[:1])
             elif name not in LEFT_OUT:
                 yield from self._runs(child)

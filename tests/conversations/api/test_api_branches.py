@@ -34,7 +34,7 @@ def path(conversation: Conversation) -> str:
 
 
 async def message(number: int) -> Message:
-    return await Message.objects.order_by("created_at").filter(content__startswith=f"Message {number} ").afirst()
+    return await Message.objects.order_by("created_at", "pk").filter(content__startswith=f"Message {number} ").afirst()
 
 
 async def test_regenerating_is_answered_with_the_question_and_the_new_reply(

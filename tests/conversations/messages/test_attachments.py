@@ -195,6 +195,18 @@ def test_a_text_in_an_older_character_set_is_its_text(text: str, codec: str) -> 
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("codec", ["gb18030", "cp932", "cp1250"])
+def test_a_long_text_in_an_older_character_set_is_its_text(codec: str) -> None:
+    line = {
+        "gb18030": "计费服务监听端口8443。",
+        "cp932": "サービスはポートで待つ。",
+        "cp1250": "Příliš žluťoučký kůň.",
+    }[codec]
+    for text in (f"{line}\n" * 9_001, f"a{line}" * 9_001):
+        assert text_files.read_text_file(text.encode(codec)) == text
+
+
+@pytest.mark.once
 def test_the_colours_of_a_log_and_page_breaks_are_left_out() -> None:
     log = b"\x1b[1;31mERROR\x1b[0m port \x1b]0;title\x077781\x1b(B\x1b[2K\x1b[?25h\n\x0cPage 2"
     assert text_files.read_text_file(log) == "ERROR port 7781\n\nPage 2"

@@ -30,7 +30,7 @@ def filled(conversation: Conversation) -> Conversation:
 
 
 async def message(number: int) -> Message:
-    return await Message.objects.order_by("created_at").filter(content__startswith=f"Message {number} ").afirst()
+    return await Message.objects.order_by("created_at", "pk").filter(content__startswith=f"Message {number} ").afirst()
 
 
 async def forked(chat: Chat, last: Message) -> Chat:
