@@ -11,17 +11,15 @@ from typing import Any
 from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult
 from conversations.exchange.fields import read_list, read_object
 from conversations.exchange.formats import foreign_text
+from conversations.exchange.tool_calls import MAX_CALL_TEXT
 from conversations.models import Message
 from conversations.validation import MAX_CONTENT
 
 ROLES = {"human": Message.Role.USER.value, "assistant": Message.Role.ASSISTANT.value}
 UNKNOWN = "unknown"
 """The sender of a message that names none."""
-NAMELESS = "tool"
-"""The name of a tool whose export has none."""
 LEFT_OUT = ("thinking", "redacted_thinking", "token_budget", "flag")
 MAX_BLOCKS = 10_000
-MAX_CALL_TEXT = 200
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg", ".bmp")
 PASTED = "pasted text"
 ROOM_FOR_NAMES = 5_000
@@ -77,7 +75,7 @@ class Reader:
 
     def _call(self, place: str, block: dict[str, Any]) -> ImportedCall:
         self._calls += 1
-        name = foreign_text.stored(block.get("name")).strip()[:MAX_CALL_TEXT] or NAMELESS
+        name = foreign_text.tool_name(block.get("name"))
         given = foreign_text.stored(block.get("id"))
         # An id that was used before would tie a result to two calls.
         fresh = 0 < len(given) <= MAX_CALL_TEXT and given not in self._open

@@ -84,6 +84,11 @@ def links(sources: Iterable[dict[str, Any]]) -> str:
     return f"({', '.join(list(found)[:MAX_LINKS])})" if found else ""
 
 
+def tool_name(value: object) -> str:
+    """A tool's name; "tool" for a tool without one."""
+    return stored(value).strip()[:MAX_NAME] or "tool"
+
+
 def image(name: object) -> str:
     return f"[Image: {_name(name)}]"
 

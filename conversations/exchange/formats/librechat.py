@@ -18,9 +18,6 @@ NAME = "LibreChat's export"
 LEFT_OUT = ("think", "reasoning")
 IMAGES = ("image_file", "image_url")
 PERSON = "User"
-NAMELESS = "tool"
-"""The name of a tool whose export has none."""
-MAX_CALL_TEXT = 200
 
 
 def recognises(data: object) -> bool:
@@ -113,7 +110,7 @@ class _Reader:
 
     def _call(self, place: str, call: dict[str, Any], date: datetime | None) -> ImportedCall:
         self._calls += 1
-        name = foreign_text.stored(call.get("name")).strip()[:MAX_CALL_TEXT] or NAMELESS
+        name = foreign_text.tool_name(call.get("name"))
         given = call.get("args")
         arguments = given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False)
         if (output := call.get("output")) is not None:
