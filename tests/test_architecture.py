@@ -34,3 +34,11 @@ def test_every_file_and_function_that_is_named_is_there(name: str) -> None:
         for path, function in functions
         if not all(_defines((ROOT / path).read_text(), part) for part in function.split("."))
     ] == []
+
+
+def test_the_answers_of_a_newcomer_are_in_at_most_34_files() -> None:
+    table = (ROOT / "docs/architecture.md").read_text().partition("## Where do I")[2]
+    rows = re.findall(r"^\| (?:find|add) .*\| *(.+?) *\| (\d+) \|$", table, re.MULTILINE)
+    assert len(rows) == 12
+    assert [answer for answer, files in rows if len(set(re.findall(r"[\w/]+\.(?:py|md)", answer))) > int(files)] == []
+    assert sum(int(files) for _, files in rows) <= 34

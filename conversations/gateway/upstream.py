@@ -16,13 +16,13 @@ from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.llm import errors
 from conversations.llm.clients import client_for
 from conversations.llm.errors import BrokenReply, ModelError
-from conversations.llm.known_models import ANTHROPIC_URL, OPENAI_URL
 from conversations.llm.providers import builtin, chat_templates, corrections, fault_mapping
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import Options
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.providers.registry import PROVIDERS
 from conversations.llm.thinking import thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
@@ -140,11 +140,8 @@ async def target_of(profile: ModelProfile) -> AsyncIterator[Target]:
         async with builtin.shared().address() as (url, key):
             yield Target(url, key, profile.model_id)
         return
-    url = profile.base_url or OPENAI_URL
-    if profile.provider == ModelProfile.Provider.ANTHROPIC:
-        # Anthropic answers OpenAI's API too, below the same address.
-        url = (profile.base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1") + "/v1"
-    if not profile.api_key and url in (OPENAI_URL, f"{ANTHROPIC_URL}/v1"):
+    url = PROVIDERS[profile.provider].completions_url(profile.base_url)
+    if not profile.api_key and url in (provider.completions_url("") for provider in PROVIDERS.values()):
         raise errors.NotConfigured(f"{profile.name}: the provider wants an API key, and this model has none.")
     yield Target(url, profile.api_key, profile.model_id)
 

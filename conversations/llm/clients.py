@@ -9,22 +9,20 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from conversations.llm.known_models import is_local
 
 IDLE_SECONDS = 120.0
 """An idle connection stays open this long, as a person takes a while to reply."""
 
-Library = Literal["openai", "anthropic"]
-CLIENTS: dict[Library, str] = {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}
-
-Identity = tuple[Library, str, str]
+Identity = tuple[str, str, str]
+"""A library, a base URL, and the digest of a key."""
 _pools: dict[asyncio.AbstractEventLoop, dict[Identity, Any]] = {}
 _keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
 
-async def client_for(library: Library, base_url: str, api_key: str) -> Any:
+async def client_for(library: str, base_url: str, api_key: str) -> Any:
     """The running loop's client of a library for an address and a key; it is closed when the loop shuts down."""
     loop = asyncio.get_running_loop()
     if loop not in _pools:
@@ -55,7 +53,7 @@ async def _keep(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
             await client.close()
 
 
-def _new_client(library: Library, base_url: str, api_key: str) -> Any:
+def _new_client(library: str, base_url: str, api_key: str) -> Any:
     sdk, httpx = import_module(library), import_module("httpx2")
     bounded_answers = import_module("conversations.llm.bounded_answers")
     http = sdk.DefaultAsyncHttpxClient(
@@ -67,11 +65,11 @@ def _new_client(library: Library, base_url: str, api_key: str) -> Any:
         event_hooks={"response": [bounded_answers.watch]},
     )
     # Disable the library's own retries and its key from the environment.
-    return getattr(sdk, CLIENTS[library])(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)
+    return sdk.AsyncClient(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)
 
 
 @cache
-def stream_class(library: Library) -> Any:
+def stream_class(library: str) -> Any:
     """The library's stream class, with `is_done`: whether the server has sent [DONE], the end of the stream.
 
     The library reads that event and reports nothing; for some servers it is the only sign that a reply is complete.

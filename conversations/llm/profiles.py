@@ -14,8 +14,6 @@ from compression.core.extractive.summariser import Extractive
 from conversations.llm import token_correction
 from conversations.llm.errors import NotConfigured
 from conversations.llm.known_models import (
-    ANTHROPIC_URL,
-    OPENAI_URL,
     UNKNOWN_WINDOW,
     calls_tools,
     is_local,
@@ -28,9 +26,8 @@ from conversations.llm.known_models import (
 )
 from conversations.llm.port import Model
 from conversations.llm.providers import builtin, chat_templates, reply_lengths
-from conversations.llm.providers.anthropic import Anthropic
-from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.providers.provider import Provider as HttpProvider
+from conversations.llm.providers.registry import PROVIDERS
 from conversations.llm.request import Prompt
 from conversations.llm.retries import ATTEMPTS
 from conversations.llm.windows import windows
@@ -40,7 +37,6 @@ from conversations.runtime.compiled_query import Prepared
 Quality = Literal["fast", "standard"]
 Provider, Role, Source = ModelProfile.Provider, ModelProfile.Role, ModelProfile.WindowSource
 
-HOMES: dict[str, str] = {Provider.OPENAI: OPENAI_URL, Provider.ANTHROPIC: ANTHROPIC_URL}
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
 DEFAULT_OPENAI_FAST_MODEL, DEFAULT_ANTHROPIC_FAST_MODEL = "gpt-4.1-nano", "claude-haiku-4-5"
@@ -208,8 +204,9 @@ def connect(
         "remember": partial(chat_templates.remember, profile),
         "mark": windows.mark_for(profile),
     }
-    library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
-    return library(max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **options)
+    return PROVIDERS[profile.provider](
+        max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **options
+    )
 
 
 def passes_tools(profile: ModelProfile, prompt: Prompt) -> bool:
@@ -246,7 +243,10 @@ def _most(profile: ModelProfile, *, used: int) -> int | None:
 
 
 def _address(profile: ModelProfile) -> str:
-    return profile.base_url or HOMES.get(profile.provider, "")
+    """The base URL of a profile's server; "" is the built-in model, which has none."""
+    if profile.base_url or profile.provider == Provider.BUILTIN:
+        return profile.base_url
+    return PROVIDERS[profile.provider].home
 
 
 def _left(profile: ModelProfile, used: int) -> int:
@@ -308,7 +308,7 @@ def _rows(access: dict[str, str], *, chat: str, fast: str, standard: str) -> lis
 
 
 def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str]) -> dict[str, Any]:
-    url = access["base_url"] or HOMES[access["provider"]]
+    url = access["base_url"] or PROVIDERS[access["provider"]].home
     price = price_of(model, url)
     first: dict[str, Any] = {
         "window": window_of(model),

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from conversations.llm.known_models import is_local
-from conversations.llm.profiles import HOMES, NO_MODEL, enabled, first_of
+from conversations.llm.profiles import NO_MODEL, enabled, first_of
 from conversations.llm.providers import builtin
+from conversations.llm.providers.registry import PROVIDERS
 from conversations.models import ModelProfile
 
 CONNECT_SECONDS = 2.0
@@ -33,7 +34,7 @@ def fault() -> str:
 
 def address_of(profile: ModelProfile) -> Address:
     """(host, port) that requests to a profile's model connect to: the server's, or the proxy's on the way to it."""
-    url = urlsplit(profile.base_url or HOMES[profile.provider])
+    url = urlsplit(profile.base_url or PROVIDERS[profile.provider].home)
     proxy = "" if is_local(profile.base_url) else getproxies().get(url.scheme, "")
     if proxy and not proxy_bypass(url.netloc):
         url = urlsplit(proxy if "//" in proxy else f"//{proxy}")

@@ -128,6 +128,11 @@ class Anthropic(Provider):
     def __init__(self, *, base_url: str = "", **how: Any) -> None:
         super().__init__(base_url=base_url.rstrip("/").removesuffix("/v1"), **how)
 
+    @classmethod
+    def completions_url(cls, base_url: str) -> str:
+        """Anthropic answers OpenAI's chat completions too, below the same address."""
+        return (base_url or cls.home).rstrip("/").removesuffix("/v1") + "/v1"
+
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
         """The messages and tools of a request, with cache marks at the ends of the beginnings that later requests
         share.

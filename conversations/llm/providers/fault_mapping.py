@@ -11,7 +11,7 @@ import socket
 import ssl
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from compression.core.error_codes import ErrorCode
@@ -26,9 +26,6 @@ from conversations.llm.errors import (
     Unavailable,
 )
 from conversations.llm.retries import in_words, retry_after
-
-if TYPE_CHECKING:
-    from conversations.llm.clients import Library
 
 OVERLOADED = 529
 """Anthropic's status for an overloaded server."""
@@ -105,7 +102,7 @@ class Endpoint:
     model: str
     base_url: str
     timeout: float
-    library: Library
+    library: str
     secret: str = field(default="", repr=False)
     """The request's key, which a server may repeat."""
 

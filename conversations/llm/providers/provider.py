@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from compression.core.error_codes import ErrorCode
 from conversations.llm import canary, tracing
-from conversations.llm.clients import Library, client_for, stream_class
+from conversations.llm.clients import client_for, stream_class
 from conversations.llm.errors import (
     BrokenReply,
     ForbiddenToolCall,
@@ -89,7 +89,8 @@ class Provider(ABC):
     closes the connection, which stops the model.
     """
 
-    library: ClassVar[Library]
+    library: ClassVar[str]
+    """The package whose `AsyncClient` sends the requests, with errors of the same names as OpenAI's."""
     path: ClassVar[str]
     models_path: ClassVar[str]
     home: ClassVar[str]
@@ -136,6 +137,11 @@ class Provider(ABC):
     @abstractmethod
     def is_home(self) -> bool:
         """Whether the server is the provider's own, not another one with its API."""
+
+    @classmethod
+    def completions_url(cls, base_url: str) -> str:
+        """The base URL of OpenAI's chat completions at the server; "" is the provider's own."""
+        return base_url or cls.home
 
     async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
         prompt = canary.marked(sendable(prompt), self._mark) if self._mark else sendable(prompt)

@@ -7,8 +7,9 @@ import json
 from importlib import import_module
 from typing import Any
 
-from conversations.llm.clients import Library, client_for
+from conversations.llm.clients import client_for
 from conversations.llm.known_models import is_anthropic, is_openai
+from conversations.llm.providers.registry import PROVIDERS
 from conversations.llm.windows import window_answers
 from conversations.llm.windows.window_answers import QUERIES, Query, Window
 from conversations.models import ModelProfile
@@ -32,9 +33,8 @@ async def ask_window(profile: ModelProfile) -> Window | None:
     """The window that the profile's server names; None if the server names none."""
     if not is_own_server(profile) or not profile.api_key.isprintable():
         return None
-    library: Library = "anthropic" if profile.provider == ModelProfile.Provider.ANTHROPIC else "openai"
     try:
-        client = await client_for(library, profile.base_url, profile.api_key)
+        client = await client_for(PROVIDERS[profile.provider].library, profile.base_url, profile.api_key)
     except Exception:  # of the libraries: an address or a key that they do not take
         return None
     asking = [asyncio.ensure_future(_asked(client, profile, query)) for query in QUERIES]
