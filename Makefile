@@ -70,6 +70,7 @@ torture: needs
 	@IN_A_ROW=60 $(PYTHON) -m pytest -q --timeout=0 tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life.py
 	@LIVES=1000 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_life_on_a_page.py
+	@EVERY_ORDER=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/instructions/test_ledger_attempts.py
 	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
 	@$(PYTHON) -m pytest -q -n 2 -m "long and not browser"
 	@$(PYTHON) -m pytest -q -n 2 -m "long and browser" tests/journeys

@@ -3,7 +3,9 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import ssl
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,11 @@ TAIL = 1_500
 
 
 def pytest_configure() -> None:
-    """A shell has what it runs in the background ignore SIGINT, and so would the servers that tests stop by it."""
+    """Read the certificates once: each new HTTP client would take 25 ms for them, though tests call only http://.
+
+    A shell has what it runs in the background ignore SIGINT, and so would the servers that tests stop by it.
+    """
+    ssl.create_default_context = cache(ssl.create_default_context)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -13,7 +13,7 @@ FLOOR = 0.1
 """Seconds under which a time says nothing about growth on a machine that does other things meanwhile."""
 TWICE_DOUBLED = 2.6**2
 """How many times as long four times the input may take: a linear reader's 4, and noise; a quadratic one takes 16."""
-LONG = 1.0
+LONG = 0.4
 """Seconds beyond which no larger input is tried."""
 COMPARED = 3
 """Sizes that show growth: fewer of them would pass any reader."""
@@ -50,15 +50,15 @@ def growth(read: Callable[[Any], Any], make: Callable[[int], Any], *, start: int
     size = start
     while size <= largest and max(times.values(), default=0.0) < LONG:
         given = make(size)
-        times[size] = _seconds(read, given)
+        times[size] = cpu_seconds(lambda given=given: read(given))
         size *= 2
     while len(times) < COMPARED and min(times) > 1:
         size = min(times) // 2
-        times = {size: _seconds(read, make(size)), **times}
+        times = {size: _again(read, make(size)), **times}
     for _ in range(AGAIN):
         if Growth(times).is_linear:
             break
-        times = {size: min(seconds, _seconds(read, make(size))) for size, seconds in times.items()}
+        times = {size: min(seconds, _again(read, make(size))) for size, seconds in times.items()}
     return Growth(times)
 
 
@@ -67,7 +67,5 @@ def repeated(fragment: str, *, before: str = "", after: str = "") -> Callable[[i
     return lambda size: before + fragment * max(1, size // len(fragment)) + after
 
 
-def _seconds(read: Callable[[Any], Any], given: Any) -> float:
-    """Once where it takes long; else the least of three."""
-    seconds = cpu_seconds(lambda: read(given))
-    return min(seconds, cpu_seconds(lambda: read(given), rounds=2)) if FLOOR / 4 < seconds < LONG else seconds
+def _again(read: Callable[[Any], Any], given: Any) -> float:
+    return cpu_seconds(lambda: read(given), rounds=2)

@@ -31,9 +31,10 @@ LONG = (
     *AT_THE_GATEWAY,
     *LOADS,
     *("compaction", "stages", "memory", "context", "live", "agents", "languages", "parts", "documents"),
+    *("retention", "economy"),
 )
 """Those that take longer than a test of `make test` may."""
-SHORT = ("retention", "ledger", "artefacts", "economy")
+SHORT = ("ledger", "artefacts")
 BENCHMARKS = (*SHORT, *(pytest.param(one, marks=pytest.mark.long) for one in LONG))
 FIGURE = re.compile(r"\d+(?:\.\d+)? (?:ms|s|%|MB|KB|KiB|µs)|\.\d{3}")
 

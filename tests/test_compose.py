@@ -277,6 +277,7 @@ def fetched(port: int, path: str, **headers: str) -> HTTPResponse:
     return answer
 
 
+@pytest.mark.long
 def test_what_the_image_holds_is_a_whole_site(served: int) -> None:
     page = fetched(served, "/setup/", **HEADERS).read().decode()
     for asset in set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page)):

@@ -49,6 +49,7 @@ def answer(url: str) -> bytes:
             time.sleep(0.2)
 
 
+@pytest.mark.long
 def test_it_serves_pages_styles_and_fonts_and_keeps_data_in_the_person_s_folder(
     installed: Path, tmp_path: Path
 ) -> None:

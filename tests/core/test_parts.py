@@ -88,6 +88,7 @@ def draft_of(reader: Reader, **how: object) -> Draft:
     return asyncio.run(drafted(reader, **how))  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

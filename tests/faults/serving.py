@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from tests.furnishing import furnish
 from tests.journeys.site import ROOT, Site
 from tests.llm_server import LlmServer
 from tests.servers import listens, wait_until
+from tests.shell import Shell
 
 
 class LoudSite(Site):
@@ -52,6 +54,10 @@ class Served:
     key: str = ""
     cookie: str = ""
     id: str = ""
+
+    @cached_property
+    def shell(self) -> Shell:
+        return Shell(self.site.environment)
 
     @property
     def memory(self) -> int:
@@ -99,7 +105,11 @@ def serving(folder: Path, *, may_fail: bool = False, **settings: str) -> Iterato
     with LlmServer() as llm, LoudSite(folder, llm_url=llm.url, **settings) as site:
         served = Served(site, llm, key, cookie)
         served.id = served.ask("POST", "/api/conversations", {"title": "t"})["id"]
-        yield served
+        try:
+            yield served
+        finally:
+            if "shell" in vars(served):
+                served.shell.close()
         assert may_fail or "Traceback" not in served.log, served.log
 
 

@@ -29,6 +29,7 @@ def refused(site: Site, *command: str, **environment: str) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 def test_a_second_server_on_one_sqlite_is_refused_until_the_first_is_gone(llm: LlmServer, tmp_path: Path) -> None:
     serve = ("manage.py", "serve", "--port", str(free_port()))
     uvicorn = ("-m", "uvicorn", "chatsite.asgi:application", "--port", str(free_port()))

@@ -113,6 +113,7 @@ def test_without_redis_it_is_stopped_at_the_next_beat(shop: Shop) -> None:
     assert (reply["status"], reply["content"][:5]) == ("stopped", "word ")
 
 
+@pytest.mark.long
 def test_what_is_asked_for_while_the_broker_is_away_succeeds_and_is_done_when_it_is_back(shop: Shop) -> None:
     shop.redis.stop(signal.SIGKILL)
     began = time.monotonic()
@@ -170,6 +171,7 @@ def test_a_worker_looks_for_what_waits_as_soon_as_it_is_there(shop: Shop) -> Non
         _begins_anew(shop)
 
 
+@pytest.mark.long
 def test_a_worker_stops_once_a_newer_version_has_migrated_the_database(shop: Shop) -> None:
     """What it has begun is handed back; until the newer version runs, what is asked for waits."""
     later = "('conversations', '9999_later', now())"

@@ -82,7 +82,7 @@ def test_a_chat_goes_on_through_summaries_while_the_clock_jumps(served: Served, 
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("seconds", [3_600, -3_600])
+@pytest.mark.parametrize("seconds", [pytest.param(3_600, marks=pytest.mark.long), -3_600])
 def test_a_reply_that_is_being_written_when_the_clock_jumps_is_stored_whole(
     served: Served, clock: Path, seconds: int
 ) -> None:

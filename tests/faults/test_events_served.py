@@ -122,6 +122,7 @@ def test_a_reply_goes_on_where_the_connection_was_cut(served: Served) -> None:
     assert first.text + second.text == done["message"]["content"] == WORDS
 
 
+@pytest.mark.long
 def test_a_server_that_stops_ends_its_streams_at_once(served: Served) -> None:
     """Last: it is gone afterwards."""
     begin(served)

@@ -38,6 +38,7 @@ def own_database() -> Iterator[str]:
         yield url.removesuffix("postgres") + "site"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_killed_save_is_stored_whole_or_not_at_all(environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "tests.faults.killed_saves", str(EVERY)]

@@ -31,7 +31,7 @@ from conversations.turns import branches, forks, turn
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 
-LIVES, STEPS = int(os.environ.get("LIVES", "12")), 20
+LIVES, STEPS = int(os.environ.get("LIVES", "4")), 20
 """Conversations, and what is done to each; `make torture` sets more."""
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "elided")
 TOPICS = (

@@ -19,7 +19,7 @@ from tests.conversations.pages import Pages
 from tests.faults.test_life import STEPS, Life
 from tests.llm_server import LlmServer
 
-LIVES = int(os.environ.get("LIVES", "4"))
+LIVES = int(os.environ.get("LIVES", "2"))
 
 
 class LifeOnAPage(Life):

@@ -297,6 +297,7 @@ def test_a_peer_that_never_reads_takes_little_memory_and_is_given_up(served: Ser
                 pass
 
 
+@pytest.mark.long
 def test_pings_of_a_peer_that_never_reads_are_not_answered_without_end(served: Served) -> None:
     before, pings = served.memory, (bytes([0x89, 0x80 | 125]) + bytes(4) + b"p" * 125) * 1_000
     with deaf_socket(served) as connection, pytest.raises(OSError, match=r"timed out|reset|pipe"):

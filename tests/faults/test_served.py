@@ -60,6 +60,7 @@ def test_a_wrong_host_is_refused_without_a_traceback(served: Served) -> None:
         urllib.request.urlopen(request, timeout=10)
 
 
+@pytest.mark.long
 def test_deleting_a_long_conversation_holds_nobody_up(served: Served) -> None:
     talk = [{"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(8_000)]
     body = {"title": "long", "messages": talk}

@@ -311,7 +311,7 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
     over.set()
 
 
-@pytest.mark.parametrize("sentences", [90, 300])
+@pytest.mark.parametrize("sentences", [90, pytest.param(300, marks=pytest.mark.long)])
 async def test_summaries_of_any_length_leave_the_next_request_within_the_window(
     conversation: Conversation, chat: Chat, sentences: int
 ) -> None:

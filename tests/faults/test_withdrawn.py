@@ -125,6 +125,7 @@ def test_a_call_that_waits_for_its_reply_is_told_why_it_ends(served: Served) -> 
         assert time.monotonic() - began < WITHIN
 
 
+@pytest.mark.long
 def test_what_is_still_let_in_stays_open(served: Served) -> None:
     with served.open_socket() as socket:
         with database(served) as rows:

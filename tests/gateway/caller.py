@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,7 +14,6 @@ import httpx2
 import openai
 
 from tests.faults.serving import Served
-from tests.journeys.site import ROOT
 
 Messages = list[dict[str, Any]]
 MARK = "[Compressed Message Summary]"
@@ -85,12 +82,8 @@ class Caller:
         return rows[-1]
 
     def run(self, code: str) -> str:
-        """In a process of the site's own."""
-        command = [sys.executable, "manage.py", "shell", "--verbosity=0", "--command", code]
-        site = self.served.site
-        return subprocess.run(
-            command, cwd=ROOT, env=site.environment, check=True, capture_output=True, text=True
-        ).stdout
+        """In a process with the site's environment."""
+        return self.served.shell.run(code)
 
     def key_of(self, name: str) -> str:
         """Of another person, who is made for it."""

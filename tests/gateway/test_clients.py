@@ -40,6 +40,7 @@ def test_openai_s_client_tries_again_by_itself(caller: Caller) -> None:
     assert len(caller.served.llm.chats) == 2
 
 
+@pytest.mark.long
 def test_langchain(caller: Caller) -> None:
     langchain = pytest.importorskip("langchain_openai")
     chat = langchain.ChatOpenAI(base_url=caller.url, api_key=caller.served.key, model="scripted", max_retries=0)

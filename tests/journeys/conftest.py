@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests import furnishing
 from tests.journeys.site import Person, Site, Town
 from tests.llm_server import LlmServer
 from tests.needs import CHROMIUM, found_or_skip
@@ -39,7 +40,9 @@ def llm(one_llm: LlmServer) -> LlmServer:
 @pytest.fixture(scope="session")
 def town(one_llm: LlmServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     """A site that many tests share, each as a person of its own."""
-    with Town(tmp_path_factory.mktemp("town"), llm_url=one_llm.url, SHARED_PROJECTS="on") as site:
+    data = tmp_path_factory.mktemp("town")
+    furnishing.migrate(data)
+    with Town(data, llm_url=one_llm.url, SHARED_PROJECTS="on") as site:
         yield site
 
 
@@ -49,6 +52,7 @@ def at_site(chromium: Browser, llm: LlmServer, tmp_path: Path) -> Iterator[Calla
     with ExitStack() as open_:
 
         def person(*, window: int = 8_000, **settings: str) -> Person:
+            furnishing.migrate(tmp_path)
             site = open_.enter_context(Site(tmp_path, llm_url=llm.url, window=window, **settings))
             return Person(open_.enter_context(page_of(chromium)), site)
 

@@ -7,6 +7,7 @@ import time
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -41,6 +42,7 @@ def api_of(user: User, *, conversations: int) -> Api:
     return api
 
 
+@pytest.mark.long
 def test_a_page_of_ten_thousand_is_there_in_100_ms(user: User) -> None:
     api = api_of(user, conversations=MANY)
     last = _cursor_after(api, pages=3)

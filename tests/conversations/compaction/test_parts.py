@@ -68,6 +68,7 @@ async def restored(chat: Chat) -> None:
     await chat.refresh()
 
 
+@pytest.mark.long
 async def test_four_at_a_time_take_a_third_of_the_time_and_come_to_the_same(
     long: Conversation, chat: Chat, settings: Any
 ) -> None:

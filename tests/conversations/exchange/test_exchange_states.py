@@ -360,8 +360,8 @@ ACTS = st.lists(
 )
 
 
-@pytest.mark.parametrize("strategy", ["checkpoints", "rolling"])
-@hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("strategy", ["checkpoints", pytest.param("rolling", marks=pytest.mark.long)])
+@hypothesis_settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(acts=ACTS)
 def test_whatever_was_done_to_a_conversation_it_comes_back(
     ada: User, profile: ModelProfile, strategy: str, acts: list[tuple[str, int]]

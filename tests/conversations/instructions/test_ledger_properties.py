@@ -60,6 +60,7 @@ ANSWER_TOKENS = message_tokens(ANSWER)
 EXTRACTIVE = {"summariser": "extractive", "min_messages": 1}
 
 
+@pytest.mark.long
 @given(said=st.lists(st.sampled_from(SAID), min_size=2, max_size=4), acts=st.lists(ACT, min_size=3, max_size=8))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_ledger_holds_whatever_is_done(user: User, profile: ModelProfile, said: list[str], acts: list[Any]) -> None:

@@ -51,6 +51,7 @@ def calls(act: Callable[[Conversation], None], conversation: Conversation) -> in
     return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", [fork, leave_and_come_back])
 def test_work_grows_no_faster_than_a_ledger(
     user: User, profile: ModelProfile, act: Callable[[Conversation], None]

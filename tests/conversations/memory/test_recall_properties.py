@@ -30,6 +30,7 @@ from tests.llm_server import LlmServer
 
 FRAME_TOKENS = 90
 """The most tokens around a single quotation."""
+ROUNDS = 2
 COMMON = ["we", "then", "said", "that", "the", "plan", "is", "good", "and", "so", "on", "about", "it"]
 LETTERS = {
     "Latin": "abcdefghijklmnoprstuvz",
@@ -162,7 +163,7 @@ def test_each_message_is_found_and_recalled_by_its_rarest_words(
 ) -> None:
     life = Life(seed, user, llm, profile)
     recalled = 0
-    for _ in range(3):
+    for _ in range(ROUNDS):
         for _ in range(12):
             life.happens()
         for _ in range(8):

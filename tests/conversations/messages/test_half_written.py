@@ -215,6 +215,7 @@ def test_another_version_is_taken_up_whole_or_not_at_all(compacted: Conversation
     assert half_written(use) >= 2
 
 
+@pytest.mark.long
 def test_a_backup_is_restored_whole_or_not_at_all(compacted: Conversation) -> None:
     file = BytesIO()
     backups.to_stream(file)

@@ -122,6 +122,7 @@ async def test_a_document_of_five_windows_is_read_and_its_pages_are_recalled(cha
     assert await chat.conversation.messages.acount() == before
 
 
+@pytest.mark.long
 async def test_questions_on_a_book_of_300_pages_find_their_page_in_a_window_of_16k(chat: Chat) -> None:
     await ModelProfile.objects.aupdate(window=16_384)
     await chat.conversation.arefresh_from_db()

@@ -468,6 +468,7 @@ def keep_compressing(conversation: Conversation, stop: threading.Event) -> None:
             call_command("compact", str(conversation.pk), stdout=io.StringIO())
 
 
+@pytest.mark.long
 def test_backups_made_while_others_chat_and_compress_hold_one_state_each(site: Conversation, tmp_path: Path) -> None:
     stop = threading.Event()
     at_work = [in_a_thread(partial(work, site, stop)) for work in (keep_chatting, keep_compressing)]
@@ -531,6 +532,7 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.long
 def test_a_site_moves_to_sqlite_and_back_by_commands(file: Path, tmp_path: Path) -> None:
     """On PostgreSQL this goes from one database to the other, twice."""
     before = everything()

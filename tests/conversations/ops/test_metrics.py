@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -118,6 +119,7 @@ def told(families: Any) -> dict[str, tuple[str, list[Any]]]:
     return {family.name: of(family) for family in families}
 
 
+@pytest.mark.long
 def test_who_comes_after_a_process_goes_on_counting_where_it_stopped(tmp_path: Path) -> None:
     def turns_after(program: str) -> float:
         begin = "import django; django.setup(); from conversations.runtime import metrics; metrics.sockets.inc()"

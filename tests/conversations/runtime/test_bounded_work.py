@@ -128,6 +128,7 @@ def test_code_takes_half_a_second_whatever_it_is(language: str) -> None:
     assert time.process_time() - began < 0.5  # of this process; the other one is ended by the kernel
 
 
+@pytest.mark.long
 def test_a_language_that_took_too_long_is_plain_for_a_while_and_others_are_not() -> None:
     slow = heavy.SLOW_CODE["easytrieve"]
     with pytest.raises(NotColoured) as refused:
@@ -165,6 +166,7 @@ def test_a_large_file_that_unpacks_to_too_much_memory_is_refused_in_words(user: 
     assert not Conversation.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_a_large_export_comes_in(user: User) -> None:
     imported = import_conversations(user, heavy.large_export(3_000_000))

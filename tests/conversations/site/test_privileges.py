@@ -130,6 +130,7 @@ def test_no_token_only_where_nobody_else_can_ask(
     assert first_account.needs_token(RequestFactory(headers=headers).get("/setup/"))
 
 
+@pytest.mark.long
 def test_what_the_site_keeps_is_its_users_alone(tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "old").mkdir(parents=True)

@@ -257,6 +257,7 @@ async def test_what_cannot_be_forked_from_is_refused(filled: Conversation, chat:
     assert await Conversation.objects.acount() == 3
 
 
+@pytest.mark.long
 def test_a_fork_takes_no_longer_than_its_conversation_is_long(conversation: Conversation) -> None:
     fill(conversation, 4_000, words=5)
     ids = list(Message.objects.order_by("created_at").values_list("pk", flat=True))

@@ -46,6 +46,7 @@ AT_ONCE: list[dict[str, Any]] = [
 WORDS = "This reply has words that a person reads, {}."
 
 
+@pytest.mark.long
 @pytest.mark.once
 async def test_every_turn_ends_and_nothing_is_lost(chat: Chat, settings: Any) -> None:
     settings.MODEL_TIMEOUT_SECONDS = 0.3
