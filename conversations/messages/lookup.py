@@ -13,10 +13,10 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 
 from compression.core.recall.ranking import bm25, occurrences, rarity
-from compression.core.text.index_terms import folded, index_terms, says_little
+from compression.core.text.index_terms import folded, index_terms, joined_word, joined_words, says_little
 from compression.core.text.language import likely_language
 from conversations.memory import message_index
-from conversations.messages.search_terms import terms_of
+from conversations.messages.search_terms import phrases_of, terms_of
 from conversations.models import Message, ToolCall
 
 MAX_RANKED = 200
@@ -34,10 +34,13 @@ _PLAIN = re.compile(r"[^\W_]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query: any of the `terms`, and all of the `literal` texts, which must occur verbatim in any case."""
+    """A parsed query: any of the `terms`, and all of the `literal` texts, which must occur verbatim in any case.
+
+    `literal` maps each text to the single word that may stand in its place; "" if none may.
+    """
 
     terms: tuple[str, ...]
-    literal: tuple[str, ...]
+    literal: dict[str, str]
     last: str = ""
     """The term of the last word, which may be unfinished."""
     language: str = ""
@@ -45,12 +48,16 @@ class Query:
 
 
 def parsed(query: str) -> Query:
-    """Parse a query into terms and literal texts; phrases in quotes and words with signs in them are literal."""
-    parts, language = terms_of(query), likely_language(query)
+    """Parse a query into terms and literal texts; phrases in quotes and words with signs in them are literal.
+
+    A compound or a grouped number without quotes may also be written as one word: "e-mail" finds "email".
+    """
+    parts, phrases, language = terms_of(query), phrases_of(query), likely_language(query)
     found = dict.fromkeys(term for part in parts for term in index_terms(part, language))
     telling = [term for term in found if not says_little(term, language)] or list(found)
     longest = set(sorted(telling, key=len, reverse=True)[:MAX_TERMS])
-    literal = tuple(folded(part) for part in parts if not _PLAIN.match(part))
+    signed = [part for part in parts if not _PLAIN.match(part)]
+    literal = {folded(part): "" if part in phrases else joined_word(folded(part)) for part in signed}
     words = index_terms(parts[-1], "") if parts and _PLAIN.match(parts[-1]) else []
     return Query(tuple(term for term in telling if term in longest), literal, words[-1] if words else "", language)
 
@@ -95,7 +102,7 @@ def _proposed(scope: str, asked: Query) -> message_index.IndexMatches:
 
 def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *, results: bool) -> list[Message]:
     texts = _texts(rows, results=results)
-    rows = [row for row in rows if all(part in texts[row.pk] for part in asked.literal)]
+    rows = [row for row in rows if all(_has(texts[row.pk], *one) for one in asked.literal.items())]
     lengths = {row.pk: ceil(len(texts[row.pk]) / CHARACTERS_OF_A_LINE) for row in rows}
     usual = sum(lengths.values()) / max(len(rows), 1)
     scores: dict[UUID, float] = {}
@@ -107,6 +114,11 @@ def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *,
         scores[row.pk] = round(bm25(counts, weights, length=lengths[row.pk], usual=usual), 6)
     found = [row for row in rows if scores[row.pk] > 0]
     return sorted(found, key=lambda row: (scores[row.pk], row.conversation.updated_at, row.created_at), reverse=True)
+
+
+def _has(text: str, literal: str, word: str) -> bool:
+    """Whether a text has a literal text, or the word that may stand in its place ("": none)."""
+    return literal in text or bool(word and re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text))
 
 
 def _by_reading(text: str, asked: Query) -> dict[str, int]:
@@ -122,10 +134,13 @@ def _by_reading(text: str, asked: Query) -> dict[str, int]:
 
 
 def _texts(rows: Sequence[Message], *, results: bool) -> dict[UUID, str]:
-    """The searched text of each message: its speaker's name, its content and, with `results`, its tools' results."""
+    """The searched text of each message: its speaker's name, its content and, with `results`, its tools' results.
+
+    Its compounds and grouped numbers follow as single words.
+    """
     texts = {row.pk: folded(f"{row.name}\n{row.content}") for row in rows}
     if results:
         calls = ToolCall.objects.filter(message__in=texts).exclude(name__in=message_index.LOOKUP_TOOLS)
         for message, result in calls.values_list("message_id", "result"):
             texts[message] += "\n" + folded(result or "")
-    return texts
+    return {message: "\n".join((text, *joined_words(text))) for message, text in texts.items()}

@@ -16,6 +16,8 @@ BEFORE = 40
 """SNIPPET: about the characters of a snippet. BEFORE: the most of them before the first found word."""
 
 PLAIN = re.compile(r"[^\W_]+\Z")
+JOINS = re.compile("[-_.,'’\u2010\u2011]")
+"""Signs within a compound or a grouped number, which is also written as one word."""
 SHORTEST_STEM = 4
 TERM = re.compile(r'"([^"]+)"?|(\S+)')
 
@@ -24,6 +26,11 @@ def terms_of(query: str) -> list[str]:
     """The distinct words of a query and its phrases in quotes; an unclosed quote extends to the end."""
     found = [" ".join((phrase or word).split()) for phrase, word in TERM.findall(query)]
     return list(dict.fromkeys(term for term in found if term))
+
+
+def phrases_of(query: str) -> set[str]:
+    """The phrases in quotes of a query, as `terms_of` returns them."""
+    return {" ".join(phrase.split()) for phrase, _ in TERM.findall(query) if phrase}
 
 
 def contains(field: str, terms: list[str]) -> Q:
@@ -53,9 +60,21 @@ def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
 
 
 def marks(terms: list[str], text: str) -> re.Pattern[str]:
-    """The pattern for the found words of a text: whole words, unless the terms only occur within words."""
+    """The pattern for the found words of a text: whole words, unless the terms only occur within words.
+
+    If they do not occur at all, it matches their letters and digits with signs between them: "8443" in "8,443".
+    """
     whole = pattern([term for term in terms if not _is_word(term)], words=[term for term in terms if _is_word(term)])
-    return whole if whole.search(text) else pattern(terms)
+    within = pattern(terms)
+    return next((one for one in (whole, within) if one.search(text)), _loose(terms) or within)
+
+
+def _loose(terms: list[str]) -> re.Pattern[str] | None:
+    """The pattern for the characters of terms of more than one, with a sign between any two; None without such terms."""
+    bare = [letters for term in terms if len(letters := JOINS.sub("", term)) > 1 and PLAIN.match(letters)]
+    spelled = (f"{JOINS.pattern}?".join(map(re.escape, letters)) for letters in bare)
+    found = "|".join(rf"\b{one}\b" for one in spelled)
+    return re.compile(f"({found})", re.IGNORECASE) if found else None
 
 
 def _is_word(term: str) -> bool:

@@ -6,13 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 from compression.core.caching import cached_words
 from compression.core.text.language import common_words, likely_language
 from compression.core.text.stemming import LANGUAGES, stem, stem_in
 from compression.core.text.stopwords import ENGLISH
 
-VERSION = 3
+VERSION = 4
 """The version of these rules; an index of another version is rebuilt."""
 MAX_TERM_CHARS = 40
 MAX_TERMS = 20_000
@@ -24,6 +25,11 @@ _MARKS = (
     "\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
 )
 _WORD = re.compile(rf"((?:[^\W_]|[{_MARKS}])+)(?:['’](?:s|t|d|m|re|ve|ll)\b)?", re.IGNORECASE)
+_JOINED = re.compile(
+    r"(?<![^\W_])(?:\d{1,3}(?:[.,'’]\d{3})+(?![^\W_]|[.,'’]\d)|[^\W_]+(?:[-_\u2010\u2011][^\W_]+){1,3})", re.IGNORECASE
+)
+"""A number with groups of thousands, or up to four words with a hyphen or an underscore between them."""
+_JOINS = re.compile(r"[^\W_]+")
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _ACCENTED = (range(0x80, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000), range(0xFF00, 0xFF5F))
@@ -40,19 +46,45 @@ def index_terms(text: str, language: str | None = None) -> list[str]:
     """The different terms of a text in order: stems, numbers, and pairs of characters where no spaces separate words.
 
     A text in one of `stemming.LANGUAGES` has the stems of that language too; None: the likely one. A term has only
-    letters, marks and digits; of a longer one the first MAX_TERM_CHARS count.
+    letters, marks and digits; of a longer one the first MAX_TERM_CHARS count. Last are the terms of `joined_words`.
     """
+    language = likely_language(text) if language is None else language
     found: dict[str, None] = {}
-    for terms in words_of(text, likely_language(text) if language is None else language):
+    for terms in words_of(text, language):
         found |= dict.fromkeys(terms)
         if len(found) >= MAX_TERMS:
             break
+    for word in joined_words(folded(text)):
+        found |= dict.fromkeys(terms_of_word(word, language))
     return list(found)[:MAX_TERMS]
 
 
 def words_of(text: str, language: str) -> Iterator[tuple[str, ...]]:
     """The terms of each word of a text in a language ("": not known), in order."""
     return (terms_of_word(word[1], language) for word in _WORD.finditer(folded(text)))
+
+
+def joined_words(text: str) -> list[str]:
+    """The compounds and grouped numbers of a folded text, written as one word: "e-mail" is "email", "8,443" is "8443".
+
+    Numbers with another sign between them, such as dates and decimals, are none.
+    """
+    return [word for found in _JOINED.finditer(text) if (word := _as_one(found[0]))]
+
+
+def joined_word(text: str) -> str:
+    """The single word that a folded compound or grouped number is also written as; "" for another text."""
+    return _as_one(text) if _JOINED.fullmatch(text) else ""
+
+
+def _as_one(text: str) -> str:
+    parts = _JOINS.findall(text)
+    is_number = all(part.isdecimal() for part in parts)
+    if is_number and not all(len(part) == 3 for part in parts[1:]) or len(text) > MAX_TERM_CHARS:
+        return ""
+    if not is_number and any(one.isdecimal() and other.isdecimal() for one, other in pairwise(parts)):
+        return ""
+    return "".join(parts)
 
 
 @cached_words(entries=32_768, chars=40)

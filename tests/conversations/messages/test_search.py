@@ -84,6 +84,47 @@ def test_case_does_not_matter_in_any_script(user: User, query: str) -> None:
     assert sum(piece.is_found for piece in hit.pieces) == (1 if query == "PORT" else 3)
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("8443", "The port is **8,443** now"),
+        ("8443", "The port is 8'443 now"),
+        ("8,443", "The port is 8443 now"),
+        ("email", "Send an E-mail to them"),
+        ("e-mail", "Send an email to them"),
+        ("wifi router", "The Wi\u2011Fi of the router"),
+        ("node3", "node-3 is down"),
+        ("node-3", "node3 is down"),
+        ("gpt4o", "GPT-4o is the model"),
+        ("maxtokens", "Set max_tokens first"),
+        ("mail", "Send an E-mail to them"),
+    ],
+)
+def test_compounds_and_grouped_numbers_are_found_with_and_without_their_signs(
+    user: User, query: str, text: str
+) -> None:
+    talk(user, "First " * 200 + text, "nothing of it, 312 or 84 43", title="-")
+    (hit,) = find_hits(user, query).hits
+    found = [piece.text for piece in hit.pieces if piece.is_found]
+    assert found and all(piece in text for piece in found)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ('"8,443"', "The port is 8443"),
+        ('"e-mail"', "an email"),
+        ("3.12", "312"),
+        ("3-12", "312"),
+        ("2026-11-29", "20261129"),
+        ("8,443", "84431 and 18443"),
+    ],
+)
+def test_other_numbers_and_quoted_words_must_occur_verbatim(user: User, query: str, text: str) -> None:
+    talk(user, text, title="-")
+    assert texts(user, query) == []
+
+
 @pytest.mark.parametrize("plain", ["100%", "a_b", "c\\d", "%", "_", "\\"])
 def test_signs_that_mean_something_to_databases_are_plain(user: User, plain: str) -> None:
     talk(user, f"it says {plain} here", "100x, aXb, cXd", title="-")
