@@ -70,7 +70,7 @@ def marks(terms: list[str], text: str) -> re.Pattern[str]:
 
 
 def _loose(terms: list[str]) -> re.Pattern[str] | None:
-    """The pattern for the characters of terms of more than one, with a sign between any two; None without such terms."""
+    """The pattern for terms of two and more characters, with a sign between any of them; None without any."""
     bare = [letters for term in terms if len(letters := JOINS.sub("", term)) > 1 and PLAIN.match(letters)]
     spelled = (f"{JOINS.pattern}?".join(map(re.escape, letters)) for letters in bare)
     found = "|".join(rf"\b{one}\b" for one in spelled)

@@ -79,12 +79,10 @@ def joined_word(text: str) -> str:
 
 def _as_one(text: str) -> str:
     parts = _JOINS.findall(text)
-    is_number = all(part.isdecimal() for part in parts)
-    if is_number and not all(len(part) == 3 for part in parts[1:]) or len(text) > MAX_TERM_CHARS:
-        return ""
-    if not is_number and any(one.isdecimal() and other.isdecimal() for one, other in pairwise(parts)):
-        return ""
-    return "".join(parts)
+    is_other_number = any(one.isdecimal() and other.isdecimal() for one, other in pairwise(parts))
+    if all(part.isdecimal() for part in parts):
+        is_other_number = not all(len(part) == 3 for part in parts[1:])
+    return "" if is_other_number or len(text) > MAX_TERM_CHARS else "".join(parts)
 
 
 @cached_words(entries=32_768, chars=40)
