@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conversations.gateway import images
 from conversations.llm.providers import reply_lengths
 from conversations.llm.providers.choices import as_object
 from conversations.llm.providers.fault_mapping import Endpoint
@@ -91,7 +90,6 @@ class ServerForm:
     most: int | None = None
     efforts: tuple[str, ...] = ()
     thinking: str = ""
-    takes_images: bool = True
     takes_forced_calls: bool = True
 
     def applied(self, body: Mapping[str, Any]) -> Body:
@@ -107,8 +105,6 @@ class ServerForm:
             sent[EFFORT] = _nearest(sent[EFFORT], self.efforts)
         if self.thinking and as_object(sent.get("thinking")).get("type") in tuple(THINKING):
             sent |= _thinking(self.thinking, limit=asked)
-        if not self.takes_images and isinstance(sent.get("messages"), list):
-            sent["messages"] = images.without_any(sent["messages"])
         if not self.takes_forced_calls and sent.get("tool_choice") not in (None, "auto", "none"):
             sent["tool_choice"] = "auto"
         return sent
@@ -128,8 +124,6 @@ class ServerForm:
         asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
         if (limit := reply_lengths.limit_named_in(complaint, asked=asked)) and limit.is_of_model:
             yield replace(self, most=limit.tokens)
-        if images.are_unsupported(complaint):
-            yield replace(self, takes_images=False)
         if not _REFUSED.search(complaint):
             return
         if "adaptive" in complaint and (other := THINKING.get(str(as_object(sent.get("thinking")).get("type")))):

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from conversations.errors import Refused
-from conversations.gateway import images
 from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.llm import errors
 from conversations.llm.clients import client_for
 from conversations.llm.errors import BrokenReply, ModelError
-from conversations.llm.providers import builtin, chat_templates, corrections, fault_mapping
+from conversations.llm.providers import builtin, chat_templates, corrections, fault_mapping, refused_images
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
@@ -180,8 +179,9 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
                     learn_dialect(target.base_url, target.model, Options(reports_usage=False))
                 adds = False
             elif (
-                images.are_too_large(status, complaint)
-                and (fewer := await asyncio.to_thread(images.without_oldest, sent["messages"])) is not sent["messages"]
+                refused_images.are_too_large(status, complaint)
+                and (fewer := await asyncio.to_thread(refused_images.without_oldest, sent["messages"]))
+                is not sent["messages"]
             ):
                 sent |= {"messages": fewer}
             elif instead := _accepted_instead(target, sent, complaint, certain, status=status):

@@ -10,7 +10,7 @@ import anthropic
 import openai
 import pytest
 
-from conversations.gateway.images import are_too_large, without_oldest
+from conversations.llm.providers.refused_images import are_too_large, without_oldest
 from tests.gateway.caller import Caller
 
 LEFT_OUT = "left out, as the provider takes no request with all images]"

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.conf import settings
 
-from conversations.gateway import images
 from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
@@ -19,7 +18,7 @@ from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
 from conversations.llm.port import ReportedTokens
-from conversations.llm.providers import corrections
+from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.anthropic import spent_of
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.fault_mapping import Endpoint
@@ -66,7 +65,8 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
         "timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout)),
         "headers": {name: headers[name] for name in PASSED if name in headers},
     }
-    own = _with_own_thoughts(body) | {"model": target.model}
+    known = corrections.known(target.base_url, target.model)
+    own = corrections.corrected(_with_own_thoughts(body), known) | {"model": target.model}
     form = certain_form = known_form(who)
     while True:
         request = form.applied(own)
@@ -78,6 +78,10 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
             status, complaint = refusal.status_code, str(refusal.body)
             if instead := await asyncio.to_thread(_accepted_instead, own, status, complaint):
                 own = instead
+            elif correction := corrections.named_in(complaint, own, status=status):
+                if corrections.named_in(await asyncio.to_thread(own_words, complaint, body), own, status=status):
+                    corrections.learn(target.base_url, target.model, frozenset({correction}))
+                own = corrections.corrected(own, frozenset({correction}))
             elif other := await asyncio.to_thread(form.after, complaint, request, status=status):
                 certain = await asyncio.to_thread(own_words, complaint, body)
                 is_known = certain_form == form and other == form.after(certain, request, status=status)
@@ -90,16 +94,16 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
 
 
 def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:
-    """The body without the parts that the provider refused: thoughts signed by another model or provider, or old
-    images; else in another form that it asks for.
+    """The body without refused parts, which are thoughts signed by another model or provider, or old images.
+
+    None if the refusal is about something else.
     """
-    if images.are_too_large(status, complaint) and isinstance(messages := body.get("messages"), list):
-        fewer = images.without_oldest(messages)
+    if refused_images.are_too_large(status, complaint) and isinstance(messages := body.get("messages"), list):
+        fewer = refused_images.without_oldest(messages)
         return body | {"messages": fewer} if fewer is not messages else None
     if status == 400 and are_refused(complaint, body) and (bare := _without_thoughts(body)) != body:
         return bare
-    correction = corrections.named_in(complaint, body, status=status)
-    return corrections.corrected(body, frozenset({correction})) if correction else None
+    return None
 
 
 def _with_own_thoughts(body: Json) -> Json:

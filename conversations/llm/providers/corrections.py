@@ -6,15 +6,14 @@ these forms is answered by the request in that form, and later requests to the m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conversations.llm.providers import plain_messages, plain_schemas, strict_messages
+from conversations.llm.providers import plain_messages, plain_schemas, refused_images, strict_messages
 from conversations.llm.thinking import required_thoughts, thoughts
 
-STATUSES = (400, 404, 422, 500)
+STATUSES = (400, 404, 415, 422, 500, 501)
 """HTTP statuses of these refusals; 404 and 500 are those of servers whose chat template fails."""
 
 
@@ -22,28 +21,29 @@ STATUSES = (400, 404, 422, 500)
 class Correction:
     """A form of requests that some servers require.
 
-    `words` recognises their errors. `apply` gives a request in that form; a request that has it already stays equal.
+    `is_meant` recognises their errors. `apply` gives a request in that form; a request that has it already stays equal.
     """
 
     name: str
-    words: re.Pattern[str]
+    is_meant: Callable[[str], object]
     apply: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 CORRECTIONS = (
-    Correction("signatures", thoughts.SIGNATURE_MISSING, required_thoughts.with_signatures),
-    Correction("reasoning", thoughts.REASONING_MISSING, required_thoughts.with_reasoning),
-    Correction("short ids", strict_messages.ID_REFUSED, strict_messages.with_short_ids),
-    Correction("plain schemas", plain_schemas.REFUSED, plain_schemas.with_plain_schemas),
-    Correction("contents", strict_messages.EMPTY_REFUSED, strict_messages.with_contents),
-    Correction("no strict", plain_messages.STRICT_REFUSED, plain_messages.without_strict),
-    Correction("fitting names", plain_messages.NAMES_REFUSED, plain_messages.with_fitting_names),
-    Correction("no marks", plain_messages.MARKS_REFUSED, plain_messages.without_marks),
-    Correction("no speakers", plain_messages.SPEAKER_REFUSED, plain_messages.without_speakers),
-    Correction("no developer", plain_messages.DEVELOPER_REFUSED, plain_messages.without_developer),
-    Correction("no parts", plain_messages.PARTS_REFUSED, plain_messages.without_parts),
-    Correction("no nulls", plain_messages.NULL_REFUSED, plain_messages.without_nulls),
-    Correction("last word", plain_messages.PREFILL_REFUSED, plain_messages.with_last_word),
+    Correction("no images", refused_images.are_unsupported, refused_images.without_images),
+    Correction("signatures", thoughts.SIGNATURE_MISSING.search, required_thoughts.with_signatures),
+    Correction("reasoning", thoughts.REASONING_MISSING.search, required_thoughts.with_reasoning),
+    Correction("short ids", strict_messages.ID_REFUSED.search, strict_messages.with_short_ids),
+    Correction("plain schemas", plain_schemas.REFUSED.search, plain_schemas.with_plain_schemas),
+    Correction("contents", strict_messages.EMPTY_REFUSED.search, strict_messages.with_contents),
+    Correction("no strict", plain_messages.STRICT_REFUSED.search, plain_messages.without_strict),
+    Correction("fitting names", plain_messages.NAMES_REFUSED.search, plain_messages.with_fitting_names),
+    Correction("no marks", plain_messages.MARKS_REFUSED.search, plain_messages.without_marks),
+    Correction("no speakers", plain_messages.SPEAKER_REFUSED.search, plain_messages.without_speakers),
+    Correction("no developer", plain_messages.DEVELOPER_REFUSED.search, plain_messages.without_developer),
+    Correction("no parts", plain_messages.PARTS_REFUSED.search, plain_messages.without_parts),
+    Correction("no nulls", plain_messages.NULL_REFUSED.search, plain_messages.without_nulls),
+    Correction("last word", plain_messages.PREFILL_REFUSED.search, plain_messages.with_last_word),
 )
 
 _learned: dict[tuple[str, str], frozenset[str]] = {}
@@ -64,7 +64,7 @@ def named_in(complaint: str, body: Mapping[str, Any], *, status: int) -> str | N
     """The name of the correction that an error asks for; None if there is none that would change the request."""
     if status not in STATUSES:
         return None
-    fitting = (one for one in CORRECTIONS if one.words.search(complaint) and one.apply(body) != body)
+    fitting = (one for one in CORRECTIONS if one.is_meant(complaint) and one.apply(body) != body)
     return next((one.name for one in fitting), None)
 
 

@@ -70,6 +70,11 @@ MAX_FAULTS = 5
 OVERFLOW_STATUSES = (400, 413, 422)
 """The statuses with which servers refuse a prompt that is too long, in words of their own."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing_error|credit balance is too low")
+_KNOWN_MODEL = re.compile(
+    r"no endpoints found (?:that|matching)|no allowed providers|not a chat model|(?:only|not) supported in",
+    re.IGNORECASE,
+)
+"""The words of a 404 about a model that the provider has, but not for this request or account."""
 _STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -210,7 +215,7 @@ def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | N
         )
     if status in (401, 403):
         return KeyRefused(f"{asked.name}: the provider refused the API key ({known}). Check the key of this model.")
-    if status == 404:
+    if status == 404 and not _KNOWN_MODEL.search(str(body)[:MAX_READ_CHARS]):
         return ModelNotFound(
             f'{asked.name}: {asked.host} does not know the model "{asked.model}" ({known}). '
             "Check the model id and the base URL."

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conversations.llm.providers.chat_templates import CONTINUATION
+from conversations.llm.providers.refused_images import without_images
 from conversations.llm.providers.tool_naming import fitting_name
 
 Json = dict[str, Any]
@@ -70,8 +71,8 @@ def without_developer(body: Mapping[str, Any]) -> Json:
 
 
 def without_parts(body: Mapping[str, Any]) -> Json:
-    """The request whose contents of texts alone are one text each."""
-    return _with_messages(body, _with_text)
+    """The request whose contents are one text each; a line stands for each image."""
+    return _with_messages(without_images(body), _with_text)
 
 
 def without_nulls(body: Mapping[str, Any]) -> Json:

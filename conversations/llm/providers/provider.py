@@ -25,7 +25,7 @@ from conversations.llm.errors import (
     Unavailable,
 )
 from conversations.llm.port import Delta, OnWritten, Reply
-from conversations.llm.providers import corrections, reply_lengths, unsupported_options
+from conversations.llm.providers import corrections, refused_images, reply_lengths, unsupported_options
 from conversations.llm.providers.chat_templates import ChatTemplate
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
@@ -61,6 +61,7 @@ class RequestForm:
     messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown). `effort` is what was
     asked for, each with a dialect of its own. With `returns` thoughts go back. `corrections` are the names of those in
     `corrections.py` that the server requires.
+    `images` are the most images of this request (None: all).
     `most_of_model` are the tokens of the longest reply that the server has named. `passes`: the form is for this
     request. `is_doubted`: the request's own words could have brought it about, so that nothing is learned from it.
     """
@@ -72,6 +73,7 @@ class RequestForm:
     effort: str = ""
     returns: bool = True
     corrections: frozenset[str] = frozenset()
+    images: int | None = None
     passes: bool = False
     most_of_model: int | None = None
     is_doubted: bool = False
@@ -319,8 +321,8 @@ class Provider(ABC):
                 certain = await asyncio.to_thread(own_words, complaint, sent)
                 if other != self._other_way(way, certain, body, sent, status=status):
                     other = replace(other, is_doubted=True)
-                if other.template != way.template:
-                    budget.add()  # happens at most twice, as templates only become stricter
+                if other.template != way.template or other.images != way.images:
+                    budget.add()  # happens few times, as templates only become stricter, and images fewer by half
                 elif not budget.left:
                     raise
                 way = other
@@ -346,6 +348,8 @@ class Provider(ABC):
         limit = max_tokens and reply_lengths.smallest(max_tokens, way.most)
         if not way.returns:
             body = thoughts.without(body)
+        if way.images is not None:
+            body = body | {"messages": refused_images.newest(body["messages"], way.images)}
         body = corrections.corrected(body, way.corrections)
         return unsupported_options.without_refused(self.shaped(body, way.template), way.refused) | way.dialect.options(
             limit, way.most
@@ -355,6 +359,8 @@ class Provider(ABC):
         self, way: RequestForm, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
     ) -> RequestForm | None:
         """The form to try after a refusal; None if the refusal suggests none."""
+        if refused_images.are_too_large(status, complaint) and (images := refused_images.images_in(sent["messages"])):
+            return replace(way, images=images // 2)
         if correction := corrections.named_in(complaint, sent, status=status):
             return replace(way, corrections=way.corrections | {correction})
         if template := self._stricter(way.template, complaint, body, status=status):

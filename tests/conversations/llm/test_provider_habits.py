@@ -55,6 +55,23 @@ def test_an_overflow_is_known_in_any_words(said: str) -> None:
     assert is_too_long({"error": {"message": said, "code": 400}}, 400)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No endpoints found matching your data policy (Free model training).",
+        "No endpoints found that can handle the requested parameters.",
+        "No allowed providers are available for the selected model.",
+        "This is not a chat model and thus not supported in the v1/chat/completions endpoint.",
+        "This model is only supported in v1/responses and not in v1/chat/completions.",
+    ],
+)
+async def test_a_404_about_something_else_than_the_model_is_no_unknown_model(chat: Chat, said: str) -> None:
+    chat.llm.enqueue(status=404, message=said)
+    reply = await chat.say("Which port?")
+    assert "refused this request (404" in reply.error, reply.error
+    assert "does not know" not in reply.error
+
+
 @pytest.mark.parametrize("said", OTHERS)
 def test_other_limits_are_no_overflow(said: str) -> None:
     assert not is_too_long({"error": {"message": said}}, 400)

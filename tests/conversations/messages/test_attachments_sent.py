@@ -56,6 +56,48 @@ def seen(body: Any) -> list[tuple[str, bytes]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("provider", "status", "words"),
+    [
+        ("anthropic", 400, "This model does not support image input"),
+        ("openai", 404, "No endpoints found that support image input"),
+        (
+            "openai",
+            500,
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        ),
+        ("openai", 422, "Failed to deserialize: messages[1]: unknown variant `image_url`, expected `text` at line 1"),
+        ("openai", 400, "messages[1].content must be a string"),
+        ("openai", 400, "This model does not support image inputs."),
+        ("openai", 415, "Images are not supported by this model"),
+        ("openai", 501, "multimodal input is not supported"),
+    ],
+)
+async def test_a_chat_goes_on_before_a_server_that_takes_no_images(
+    chat: Chat, provider: str, status: int, words: str
+) -> None:
+    await ModelProfile.objects.aupdate(provider=provider)
+    chat.llm.enqueue(status=status, message=words)
+    reply = await show(chat, "What stands there?", RED)
+    assert reply.status == "complete", reply.error
+    assert (await chat.say("And now?")).status == "complete"
+    first, again, next_turn = chat.llm.chats
+    assert [len(seen(one.body)) for one in (first, again, next_turn)] == [1, 0, 0]
+    assert "[image/jpeg, " in json.dumps(again.body)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_the_oldest_images_give_way_where_a_server_takes_few(chat: Chat, provider: str) -> None:
+    await ModelProfile.objects.aupdate(provider=provider)
+    shown = [picture("PNG", size=(30, 20 + number), colour="red") for number in range(5)]
+    chat.llm.enqueue(status=400, message="At most 1 image(s) may be provided in one prompt.", times=2)
+    reply = await show(chat, "Compare them.", *shown)
+    assert reply.status == "complete", reply.error
+    requests = [seen(one.body) for one in chat.llm.chats]
+    assert [len(one) for one in requests] == [5, 2, 1]
+    assert requests[2][0] == requests[0][-1]
+
+
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 async def test_a_model_that_sees_gets_the_bytes_of_images_in_every_turn(chat: Chat, provider: str) -> None:
     await ModelProfile.objects.aupdate(provider=provider)

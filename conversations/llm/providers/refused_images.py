@@ -1,17 +1,16 @@
-"""Takes the oldest images out of a request that its provider refuses for its size or for the number of its images.
+"""Replaces images by text in a request that its server refuses for them: for their number, their size, or at all.
 
-Programs send all images of a session again with each request. A line with its kind and size stands for each one that
-is left out.
+A request has all images of a conversation. A line with its kind and size stands for each one that is left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from conversations.gateway.messages import Raw
+Json = dict[str, Any]
 
 TOO_LARGE = 413
 _TOO_LARGE = re.compile(
@@ -54,24 +53,41 @@ def are_unsupported(complaint: str) -> bool:
     return bool(_UNSUPPORTED.search(said)) and not _ONE_IMAGE.search(said)
 
 
-def without_any(messages: list[Raw]) -> list[Raw]:
-    """The messages with all images as text; the same object if there are none."""
-    copied = deepcopy(messages)
-    places = [place for message in copied for place in _images(message.get("content"))]
-    for content, at, name in places:
-        content[at] = {"type": "text", "text": f"[{name}: not sent, as this model takes no images]"}
-    return copied if places else messages
+def without_images(body: Mapping[str, Any]) -> Json:
+    """The request without images, for a model that takes none."""
+    messages = body.get("messages")
+    left = _newest(messages, 0, note="not sent, as this model takes no images") if isinstance(messages, list) else None
+    return dict(body) | ({"messages": left} if left else {})
 
 
-def without_oldest(messages: list[Raw]) -> list[Raw]:
+def without_oldest(messages: list[Json]) -> list[Json]:
     """The messages with the older half of their images, at least one, as text; the same object if there are none."""
-    copied = deepcopy(messages)
-    places = [place for message in copied for place in _images(message.get("content"))]
-    if not places:
+    return newest(messages, images_in(messages) // 2)
+
+
+def newest(messages: list[Json], most: int) -> list[Json]:
+    """The messages with their newest images alone, at most `most`; the same object if there are no more."""
+    return _newest(messages, most, note="left out, as the provider takes no request with all images")
+
+
+def images_in(messages: object) -> int:
+    """The number of images in the messages of a request."""
+    return sum(1 for _ in _all_images(messages if isinstance(messages, list) else []))
+
+
+def _newest(messages: list[Json], most: int, *, note: str) -> list[Json]:
+    surplus = images_in(messages) - most
+    if surplus <= 0:
         return messages
-    for content, at, name in places[: -(-len(places) // 2)]:
-        content[at] = {"type": "text", "text": f"[{name}: left out, as the provider takes no request with all images]"}
+    copied = deepcopy(messages)
+    for content, at, name in list(_all_images(copied))[:surplus]:
+        content[at] = {"type": "text", "text": f"[{name}: {note}]"}
     return copied
+
+
+def _all_images(messages: list[Json]) -> Iterator[Place]:
+    for message in messages:
+        yield from _images(message.get("content"))
 
 
 def _images(content: Any) -> Iterator[Place]:
@@ -85,7 +101,7 @@ def _images(content: Any) -> Iterator[Place]:
             yield from _images(part.get("content"))
 
 
-def _name(part: Raw) -> str | None:
+def _name(part: Json) -> str | None:
     """The kind and size of an image; None for another part."""
     source, address = part.get("source"), part.get("image_url")
     if part.get("type") == "image" and isinstance(source, dict):
