@@ -9,6 +9,7 @@ from html import escape
 from conversations.context.transcript import images_of
 from conversations.exchange.agent_runs import runs_of
 from conversations.exchange.exports import history_of, in_effect
+from conversations.messages.text_files import without_escapes
 from conversations.models import AgentStep, Conversation, Message, ToolCall
 from conversations.runtime import end_reasons
 
@@ -63,7 +64,7 @@ def _call_lines(call: ToolCall, steps: Sequence[AgentStep] = ()) -> Iterator[str
     else:
         yield f"\n{_fenced(call.arguments)}"
         if result_text := call.error if call.result is None else call.result:
-            yield f"\nResult:\n\n{_fenced(result_text)}"
+            yield f"\nResult:\n\n{_fenced(without_escapes(result_text))}"
     yield "\n</details>"
 
 

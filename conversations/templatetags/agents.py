@@ -12,6 +12,7 @@ from conversations.agents.dispatch import STOPPED
 from conversations.context import tools
 from conversations.messages import history
 from conversations.messages.search_terms import in_a_line
+from conversations.messages.text_files import without_escapes
 from conversations.models import AgentRun, AgentStep, ToolCall
 from conversations.page import agent_view, tool_labels
 from conversations.page.agent_view import RunView
@@ -98,9 +99,10 @@ def opening(text: str) -> str:
 
 @register.filter
 def pretty(text: str) -> str:
-    """A JSON object or list indented over several lines; any other text unchanged."""
+    """A JSON object or list indented over several lines; any other text without the codes of a terminal."""
     value = tool_labels.parse_arguments(text)
-    return json.dumps(value, indent=2, ensure_ascii=False) if isinstance(value, (dict, list)) else text
+    is_json = isinstance(value, (dict, list))
+    return json.dumps(value, indent=2, ensure_ascii=False) if is_json else without_escapes(text)
 
 
 @register.filter
@@ -117,7 +119,7 @@ def begins(call: ToolCall) -> str:
 @register.filter
 def gave(call: ToolCall) -> str:
     """The beginning of the call's result."""
-    return _result_opening(call) if is_long(call) else pretty(_result_opening(call))
+    return without_escapes(_result_opening(call)) if is_long(call) else pretty(_result_opening(call))
 
 
 @register.filter

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from conversations.messages.attachments import upload
+from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, ToolCall, User
 from tests.conversations.chat import START, fill
 from tests.conversations.pictures import picture
@@ -49,6 +50,17 @@ def test_the_file_has_all_words_and_needs_nothing_else(page: Client, conversatio
     assert "<script" not in html and "&lt;script&gt;" in html
     assert not re.search(r"""(?:src|href)=["']?(?!https?:|data:|mailto:)""", html), "the file must stand alone"
     assert "default-src 'none'" in html and "break-inside" in html
+
+
+def test_the_colours_of_a_terminal_are_left_out_of_results(page: Client, conversation: Conversation) -> None:
+    fill(conversation, 2)
+    reply = conversation.messages.get(role="assistant")
+    coloured = "\x1b[1;31mFAILED\x1b[0m tests/a.py\x1b[K \x1b]0;title\x07done"
+    ToolCall.objects.create(message=reply, call_id="1", name="run", created_at=START, arguments="{}", result=coloured)
+    shown = page.get(reverse("chat", args=[conversation.pk])).content.decode()
+    for text in (shown, exported(page, conversation), as_markdown(conversation)):
+        assert "FAILED tests/a.py done" in text and "\x1b" not in text
+    assert ToolCall.objects.get().result == coloured, "the original is kept"
 
 
 def test_images_are_in_the_file(page: Client, conversation: Conversation) -> None:
