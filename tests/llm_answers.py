@@ -35,6 +35,7 @@ Fault = Literal[
     "no_reason",  # all of it and the end of the stream, but no finish_reason
     "other_form",  # one object in place of a stream, and a stream in place of one object
     "no_names",  # Anthropic's events, whose types stand in their data alone
+    "no_blanks",  # events without a blank line between them
     "html",  # 200 with a web page
     "no_choices",  # 200 with an empty list of choices, or a message without content
     "null",  # 200 with a null content

@@ -87,7 +87,8 @@ async def _stream(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         yield name + _data(event)
     if not answer.events:
         async for data in llm_messages.events(answer, request) if request.in_blocks else _events(answer, request):
-            yield data[data.index(b"data:") :] if answer.fault == "no_names" else data
+            data = data[data.index(b"data:") :] if answer.fault == "no_names" else data
+            yield data.replace(b"\n\n", b"\n") if answer.fault == "no_blanks" else data
 
 
 async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:

@@ -14,6 +14,7 @@ from typing import Any
 from conversations.gateway.chunks import DONE
 from conversations.gateway.gathered_streams import completion_of, events_in
 from conversations.gateway.upstream import Upstream
+from conversations.llm.clients import is_complete
 from conversations.llm.errors import BrokenReply
 from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.fault_mapping import Endpoint, explain
@@ -108,17 +109,22 @@ async def events(of: Upstream, tally: Tally, take: Take) -> AsyncGenerator[str]:
                     line = await anext(lines, None)
                 # A comment keeps a connection alive, and does not stay the time-out.
                 silence = 0.0 if line and line.startswith("data:") else silence + time.monotonic() - began
-                if line:
+                if line and not _begins_another(line, event):
                     event.append(line)
                     continue
                 if event and take(event, tally, of.who):
                     yield "\n".join(event) + "\n\n"
-                event = []
+                event = [line] if line else []
                 if line is None:
                     break
             if not tally.is_whole:
                 raise BrokenReply(f"{of.who.name}: the provider broke the reply off. Try again.")
         await _drained(lines)
+
+
+def _begins_another(line: str, event: list[str]) -> bool:
+    """Whether a line begins the next event: some servers send no blank line between events."""
+    return line.startswith(("data:", "event:")) and is_complete(data_of(event))
 
 
 async def _lines(of: Upstream) -> AsyncGenerator[str]:

@@ -88,9 +88,9 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class ObjectAsEvent(httpx2.AsyncByteStream):
-    """A response's body in which a single JSON object becomes an event of a stream; any other body is unchanged.
+    """A response with a single JSON object as an event of a stream; any other body ends with a blank line.
 
-    Some servers answer with one object although they are asked to stream.
+    Some servers answer with one object although they are asked to stream. Some send no blank line after the last event.
     """
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
@@ -110,8 +110,7 @@ class ObjectAsEvent(httpx2.AsyncByteStream):
             size += len(piece)
             if size > LARGEST_OBJECT:
                 raise Unacceptable("does not end its answer")
-        if pieces:
-            yield _as_event(b"".join(pieces))
+        yield _as_event(b"".join(pieces)) if pieces else b"\n\n"
 
     async def aclose(self) -> None:
         await self._stream.aclose()

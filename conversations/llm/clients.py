@@ -85,11 +85,31 @@ def stream_class(library: str) -> Any:
         async def _iter_events(self) -> AsyncGenerator[Any]:
             self.response.stream = bounded_answers.ObjectAsEvent(self.response.stream)
             async for event in super()._iter_events():
-                self.is_done = self.is_done or event.data.startswith("[DONE]")
-                if event.data.lstrip().startswith(("{", "[")):
-                    yield event if event.event or library != "anthropic" else _named(event)
+                for data in separate_data(event.data):
+                    self.is_done = self.is_done or data.startswith("[DONE]")
+                    if data.lstrip().startswith(("{", "[")):
+                        one = event if data == event.data else type(event)(data=data)
+                        yield one if one.event or library != "anthropic" else _named(one)
 
     return Stream
+
+
+def separate_data(data: str) -> list[str]:
+    """The data of each event in an event's data: some servers send no blank line between events."""
+    lines = data.split("\n")
+    if len(lines) == 1 or not is_complete(lines[0]):
+        return [data]
+    return lines
+
+
+def is_complete(data: str) -> bool:
+    """Whether the data of an event is complete: a JSON object, or the mark of the stream's end."""
+    if data == "[DONE]":
+        return True
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _named(event: Any) -> Any:

@@ -95,6 +95,21 @@ def test_parallel_calls_stay_apart_however_they_are_numbered(caller: Caller, pat
     assert len({id for id, _ in found}) == 2
 
 
+@pytest.mark.parametrize("path", ["/messages", "/responses", "/chat/completions"])
+def test_events_without_a_blank_line_between_them_are_passed_on(caller: Caller, path: str) -> None:
+    caller.served.llm.enqueue("It listens on 5433.", fault="no_blanks")
+    said: dict[str, Any] = {"messages": [{"role": "user", "content": "Port?"}], "max_tokens": 500}
+    body = {"input": "Port?"} if path == "/responses" else said
+    answer = caller.post(json.dumps(body | {"model": "scripted", "stream": True}), path=path)
+    events = [json.loads(line[5:]) for line in answer.text.split("\n") if line.startswith("data: {")]
+    texts = {
+        "/messages": lambda one: one.get("delta", {}).get("text", ""),
+        "/responses": lambda one: one["delta"] if one["type"] == "response.output_text.delta" else "",
+        "/chat/completions": lambda one: one["choices"][0]["delta"].get("content") or "" if one["choices"] else "",
+    }
+    assert "".join(map(texts[path], events)) == "It listens on 5433."
+
+
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_a_reply_that_announces_calls_and_has_none_ends_the_turn(caller: Caller, is_stream: bool) -> None:
     caller.served.llm.enqueue("Done.", finish_reason="tool_calls")

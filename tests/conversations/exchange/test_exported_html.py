@@ -10,8 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from conversations.messages.attachments import upload
 from conversations.exchange.markdown import as_markdown
+from conversations.messages.attachments import upload
 from conversations.models import Conversation, ToolCall, User
 from tests.conversations.chat import START, fill
 from tests.conversations.pictures import picture

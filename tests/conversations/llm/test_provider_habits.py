@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from compression.models import Compaction
 from conversations.llm.bounded_answers import ObjectAsEvent, Unacceptable
 from conversations.llm.providers.fault_mapping import is_too_long
+from conversations.models import ModelProfile
 from tests.conversations.chat import Chat, fill
 
 pytestmark = pytest.mark.once
@@ -106,6 +107,15 @@ async def test_a_reply_without_a_finish_reason_is_asked_for_once(conversation: A
     assert len(chat.llm.chats) == 1
 
 
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_events_without_a_blank_line_between_them_are_read(chat: Chat, provider: str) -> None:
+    await ModelProfile.objects.aupdate(provider=provider)
+    chat.llm.enqueue("It listens on 5433.", fault="no_blanks")
+    reply = await chat.say("Which port?")
+    assert (reply.status, reply.content, reply.error) == ("complete", "It listens on 5433.", "")
+    assert len(chat.llm.chats) == 1
+
+
 async def test_a_reply_that_comes_as_one_object_is_shown(conversation: Any, chat: Chat) -> None:
     chat.llm.enqueue("It listens on 5433.", thoughts="Hm.", fault="other_form")
     reply = await chat.say("Which port?")
@@ -127,9 +137,9 @@ class Pieces(httpx2.AsyncByteStream):
     [
         ((b"\n\n", b" ", b'{"a"', b": 1}\n"), b'\n\n data: {"a": 1}\n\n'),
         ((b"\xef\xbb\xbf{", b"}"), b"data: {}\n\n"),
-        ((b": ping\n\n", b"data: {}\n\n"), b": ping\n\ndata: {}\n\n"),
+        ((b": ping\n\n", b"data: {}\n\n"), b": ping\n\ndata: {}\n\n\n\n"),
         ((b'{"a": ',), b'{"a": '),
-        ((b"\n",), b"\n"),
+        ((b"\n",), b"\n\n\n"),
     ],
 )
 async def test_one_object_in_place_of_a_stream_is_one_event(pieces: tuple[bytes, ...], read: bytes) -> None:
