@@ -22,7 +22,9 @@ from conversations.exchange.formats import (
     chatgpt,
     chatsite,
     claude,
+    claude_code,
     claude_projects,
+    codex,
     deepseek,
     foreign_text,
     gemini,
@@ -35,8 +37,13 @@ from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import Entry, entries
 
-FORMATS = (chatsite, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini)
-WITH_IMAGES = (chatgpt, open_webui, neutral)
+FORMATS = (
+    *(chatsite, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini),
+    *(claude_code, codex),
+)
+WITH_IMAGES = (chatgpt, open_webui, neutral, claude_code, codex)
+GATHERED = (claude_code, codex, gemini, neutral)
+"""The formats whose files have a conversation in several entries."""
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.
 MARKS = {
@@ -65,7 +72,9 @@ def sources(
         found = chain(found, (one for one in projects if claude_projects.recognises(one.value)))
     images = Images(zip_files.images(payload) if is_zip else beside)
     messages = pixels = 0
-    for number, entry in enumerate(neutral.gathered(gemini.gathered(found))):
+    for module in GATHERED:
+        found = module.gathered(found)
+    for number, entry in enumerate(found):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
         place = f"[{number}]" if entry.is_listed else ""

@@ -15,7 +15,6 @@ from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_token
 from compression.history import BEGINNING
 from conversations.context.transcript import as_sent, truncated
 from conversations.errors import Invalid
-from conversations.gateway.boilerplate import places_in, without_facts
 from conversations.gateway.history_repair import storable
 from conversations.gateway.messages import (
     PLAIN,
@@ -30,6 +29,7 @@ from conversations.gateway.messages import (
     text_of,
 )
 from conversations.llm.thinking.thoughts import DETAILS, TEXT_FIELDS
+from conversations.messages.boilerplate import places_in, without_facts
 from conversations.runtime.bounded_cache import BoundedCache
 
 THOUGHTS = (*TEXT_FIELDS, DETAILS)

@@ -6,8 +6,8 @@ import pytest
 
 from compression.core.facts.find import find_facts
 from compression.core.text.statements import statements_of
-from conversations.gateway.boilerplate import places_in
 from conversations.gateway.history import parse_history
+from conversations.messages.boilerplate import places_in
 from tests.gateway.caller import MARK, Caller
 from tests.growth import growth, repeated
 

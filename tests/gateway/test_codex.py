@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from compression.core.tokens import count_tokens
+from conversations.exchange.document import ImportedSource
+from conversations.exchange.parse import sources
 from tests.faults.serving import Served, serving
 from tests.gateway.caller import MARK, Caller
 from tests.gateway.conftest import SETTINGS
@@ -81,6 +83,12 @@ def test_codex_runs_a_command_and_goes_on(caller: Caller, tmp_path: Path) -> Non
     items = items_of(codex.says("Make a file."))
     assert [item["text"] for item in items if item["type"] == "agent_message"] == ["I look now.", "It is done."]
     assert (codex.folder / "here.txt").read_text() == "made\n"
+    (file,) = (tmp_path / "home" / "sessions").rglob("*.jsonl")
+    (source,) = sources(file.read_bytes())
+    assert isinstance(source, ImportedSource)
+    said = [(line.content, [call.name for call in line.calls]) for line in source.lines]
+    assert said == [("Make a file.", []), ("I look now.", ["exec_command"]), ("It is done.", [])]
+    assert len(source.results) == 1
 
 
 def test_codex_never_overflows_the_window(caller: Caller, tmp_path: Path) -> None:

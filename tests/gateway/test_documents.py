@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from conversations.errors import TooMany
-from conversations.gateway.boilerplate import places_in
 from conversations.gateway.documents import document_text, read_for, tagged, with_texts
 from conversations.messages import documents
+from conversations.messages.boilerplate import places_in
 from conversations.models import ModelProfile
 from tests.conversations.documents import docx, pdf
 from tests.gateway.caller import Caller

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from compression.core.tokens import count_tokens
+from conversations.exchange.document import ImportedSource
+from conversations.exchange.parse import sources
 from conversations.llm.thinking.required_thoughts import PLACEHOLDER
 from tests.faults.serving import Served, serving
 from tests.gateway.caller import MARK, Caller, Messages
@@ -88,6 +90,12 @@ def test_claude_code_works_with_models_that_want_their_thoughts_and_write_calls_
     first, second = (one for one in llm.chats[-1].messages if one.get("tool_calls"))
     assert (first["reasoning_content"], second["reasoning_content"]) == (PLACEHOLDER, "One more.")
     assert second["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "c2lnbmVk"}}
+    (file,) = (tmp_path / "home" / ".claude" / "projects").glob("*/*.jsonl")
+    (source,) = sources(file.read_bytes())
+    assert isinstance(source, ImportedSource)
+    said = [(line.content.strip(), [call.name for call in line.calls]) for line in source.lines]
+    assert said == [("Write two files.", []), ("I write.", ["Bash"]), ("", ["Bash"]), ("It is done.", [])]
+    assert len(source.results) == 2
 
 
 @needs_claude

@@ -1,0 +1,108 @@
+"""Gathers the items of a coding agent's session as messages in the form of OpenAI's chat completions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from conversations.exchange.formats import foreign_text
+from conversations.exchange.tool_calls import MAX_CALL_TEXT
+from conversations.messages.boilerplate import places_in, without_facts
+
+MAX_VALUE_CHARS = 50_000
+"""The most characters of a text in a call's arguments; a longer one is cut, with a note."""
+
+
+class SessionMessages:
+    """The messages of a session. Items of a reply may come one by one, with results of its calls between them."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self._replies: dict[str, dict[str, Any]] = {}
+        self._names: dict[str, str] = {}
+        self._answered: set[str] = set()
+
+    def said(self, content: str | list[Any], at: object) -> None:
+        """Add a message of the person; text that the agent's program put into it is left out."""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else foreign_text.objects(content)
+        typed = [part | {"text": typed_text(text)} if (text := _text(part)) is not None else part for part in parts]
+        if any(_text(part) != "" for part in typed):
+            self.messages.append({"role": "user", "content": typed, "created_at": _date(at)})
+
+    def replied(self, reply: str, text: str, at: object, *, model: object) -> None:
+        """Add text to a reply."""
+        message = self._of(reply, at, model)
+        message["content"] = foreign_text.joined(message["content"], text)
+
+    def called(self, reply: str, id: object, name: object, arguments: object, at: object, *, model: object) -> None:
+        """Add a tool call to a reply; `arguments` are an object, or text."""
+        given = foreign_text.stored(id)
+        if given in self._names:
+            return
+        self._names[given] = call_id = given if 0 < len(given) <= MAX_CALL_TEXT else f"call-{len(self._names) + 1}"
+        function = {"name": foreign_text.tool_name(name), "arguments": _arguments(arguments)}
+        calls = self._of(reply, at, model).setdefault("tool_calls", [])
+        calls.append({"id": call_id, "type": "function", "function": function})
+
+    def answered(self, id: object, result: object, at: object) -> None:
+        """Add the result of a call; a second result of the same call is left out."""
+        given = foreign_text.stored(id)
+        if given in self._names and given not in self._answered:
+            self._answered.add(given)
+            text = foreign_text.cut(result_text(result))
+            self.messages.append(
+                {"role": "tool", "tool_call_id": self._names[given], "content": text, "created_at": _date(at)}
+            )
+
+    def _of(self, reply: str, at: object, model: object) -> dict[str, Any]:
+        if reply not in self._replies:
+            name = foreign_text.stored(model)[:200]
+            message = {"role": "assistant", "content": "", "created_at": _date(at), "model": name}
+            self._replies[reply] = message
+            self.messages.append(message)
+        return self._replies[reply]
+
+
+def _date(value: object) -> str | None:
+    date = foreign_text.date(value)
+    return date.isoformat() if date else None
+
+
+def _text(part: dict[str, Any]) -> str | None:
+    """The text of a part; None for an image or another part."""
+    return part["text"] if isinstance(part.get("text"), str) else None
+
+
+def typed_text(text: str) -> str:
+    """The text without reminders, environments and instructions that an agent's program put into it."""
+    left, at = [], 0
+    for start, length in without_facts(text, places_in(text)):
+        left.append(text[at:start])
+        at = start + length
+    return foreign_text.stored("".join((*left, text[at:]))).strip()
+
+
+def result_text(result: object) -> str:
+    """A tool's result as text, from a text, a list of parts, or an object with either."""
+    if isinstance(result, dict):
+        result = result.get("content", result.get("output"))
+    if isinstance(result, list):
+        return foreign_text.joined(*(_part(part) for part in foreign_text.objects(result)))
+    return foreign_text.stored(result)
+
+
+def _part(part: dict[str, Any]) -> str:
+    if part.get("type") in ("image", "input_image"):
+        return foreign_text.image("image")
+    return foreign_text.stored(part.get("text"))
+
+
+def _arguments(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return foreign_text.cut(foreign_text.stored(arguments))
+    named = foreign_text.as_object(arguments)
+    short = {
+        name: foreign_text.cut(value, limit=MAX_VALUE_CHARS) if isinstance(value, str) else value
+        for name, value in named.items()
+    }
+    return foreign_text.cut(foreign_text.stored(json.dumps(short, ensure_ascii=False)))
