@@ -25,6 +25,26 @@ _LANGUAGE_NAMES: Final = {
     "russian": r"russian|russisch|russe|ruso|russo|русск\w+|по-русски|俄文|俄语|ロシア語",
     "chinese": r"chinese|mandarin|chinesisch|chinois|chino|cinese|chinês|китайск\w+|по-китайски|中文|汉语|中国語",
     "japanese": r"japanese|japanisch|japonais|japonés|giapponese|japonês|японск\w+|по-японски|日文|日语|日本語",
+    "dutch": r"dutch|niederländisch|holländisch|néerlandais|neerlandés|holandés|olandese|holandês|nederlands",
+    "polish": r"(?<=\bin )polish|(?<=\bto )polish|polnisch|polonais|polaco|polacco|polonês|polsk[iu]|по-польски",
+    "turkish": r"turkish|türkisch|turc|turco|türkçe|по-турецки",
+    "korean": r"korean|koreanisch|coréen|coreano|한국어|по-корейски|韩语|韓国語",
+    "arabic": r"arabic|arabisch|arabe|árabe|arabo|العربية|по-арабски|阿拉伯语|アラビア語",
+    "hindi": r"hindi|हिन्दी|印地语|ヒンディー語",
+    "ukrainian": r"ukrainian|ukrainisch|ukrainien|ucraniano|ucraino|українськ\w+|украинск\w+|по-украински",
+    "czech": r"czech|tschechisch|tchèque|checo|ceco|tcheco|češtin\w|česky|по-чешски",
+    "swedish": r"swedish|schwedisch|suédois|sueco|svedese|svenska|по-шведски",
+    "danish": r"danish|dänisch|danois|danés|danese|dinamarquês|dansk",
+    "norwegian": r"norwegian|norwegisch|norvégien|noruego|norvegese|norueguês|norsk",
+    "finnish": r"finnish|finnisch|finnois|finlandés|finlandese|finlandês|suomeksi|suomea",
+    "greek": r"greek|griechisch|(?<!\w)grec\b|griego|greco|grego|ελληνικά",
+    "hungarian": r"hungarian|ungarisch|hongrois|húngaro|ungherese|magyarul",
+    "romanian": r"romanian|rumänisch|roumain|rumano|rumeno|romeno|română",
+    "hebrew": r"hebrew|hebräisch|hébreu|hebreo|ebraico|hebraico|עברית",
+    "vietnamese": r"vietnamese|vietnamesisch|vietnamien|vietnamita|tiếng việt",
+    "indonesian": r"indonesian|indonesisch|indonésien|indonesio|indonesiano|bahasa",
+    "thai": r"thai(?:ländisch|landais|landés|landese)?\b|tailandês|ภาษาไทย",
+    "catalan": r"catalan|katalanisch|catalán|catalano|catalão|català",
 }
 _LANGUAGE = re.compile(
     "|".join(f"(?P<{name}>(?<![a-zà-ÿа-я])(?:{names}))" for name, names in _LANGUAGE_NAMES.items()), re.IGNORECASE
@@ -40,17 +60,33 @@ _SPEAKS = re.compile(
 _SUBJECTS: Final = {
     "emoji": r"emoji|emoticon|smiley|émoji|эмодзи|смайл|表情符号|表情|絵文字",
     "length": r"\b(?:short(?:er)?|brief(?:er)?|concise|terse|succinct|long|(?<!any )(?<!no )longer|length|"
-    r"detail(?:ed)?|verbose|kurz|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|bref|brèves?|concis|détaillée?s?|"
+    r"detail(?:ed)?|verbose|kurz|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|bref|"
+    r"brèves?|concis|détaill(?:ée?s?|er)|"
+    r"extender(?:te|se)?|"
     r"cort[oa]s?|larg[oa]s?|detallad[oa]s?|breves?|brev[ei]|lungh[ei]|dettagliat[oaie]|"
-    r"curt[oa]s?|longas?|detalhad[oa]s?)\b|\b(?:\d+|one|two|three|four|five) "
+    r"curt[oa]s?|longas?|detalhad[oa]s?)\b|\b(?:\d+|one|two|three|four|five|zwei|drei|vier|fünf|deux|trois|quatre|cinq|dos|tres|cuatro|cinco|"
+    r"due|tre|quattro|cinque|dois|três|quatro) "
     r"(?:words?|sentences?|lines?|paragraphs?|wörter|worte|sätze|"
     r"mots|phrases|palabras|frases|parole|frasi|palavras|слов|предложени)"
-    r"|кратк|коротк|字以内|不超过|控制在|文字以内|簡潔|简短|简洁|一文で",
+    r"|\bas (?:many|few) (?:words|sentences|lines) as\b|кратк|коротк|"
+    r"字以内|不超过|控制在|文字以内|簡潔|简短|简洁|一文で",
     "apologies": r"apolog|sorry|entschuldig|excuse|disculp|perdón|scus|desculp|извин|道歉|抱歉|謝",
     "name": r"\b(?:call|address|refer to) me\b|\bnenne? mich\b|\bappelle[sz]?-moi\b|\bll[aá]mame\b|\bchiamami\b|"
     r"\bme chame\b|называй меня|叫我|呼んで",
     "indentation": r"\b(?:tabs|spaces|indent)\b",
     "units": r"\b(?:metric|imperial|celsius|fahrenheit|si units)\b",
+    "spelling": r"\b(?:american|british|us|uk|u\.s\.|canadian|australian) (?:english|spelling)s?\b"
+    r"|\b(?:amerikanische|britische)s? (?:englisch|rechtschreibung|schreibweise)\b"
+    r"|\banglais (?:américain|britannique)\b",
+    "case": r"\b(?:lower ?-?case|upper ?-?case|all[ -]caps|capital(?:s|i[sz]ation| letters)?|shout(?:ing)?)\b"
+    r"|\b(?:klein|groß)(?:schreibung|buchstaben)\b"
+    r"|\b(?:majuscules?|minuscules?|mayúsculas?|minúsculas?|maiuscol[eo]|minuscol[eo])\b",
+    "naming": r"\b(?:snake[_ -]?case|camel[ _-]?case|pascal[ _-]?case|kebab[ _-]?case)\b",
+    "clock": r"\b(?:12|24|twelve|twenty-four)[ -]?(?:hour|h)\b(?: (?:times?|clock|format))?",
+    "tone": r"\b(?:in)?formal(?:ly|ity)?\b|\bcasual(?:ly)?\b",
+    "address": r"\b(?:duz|siez)(?:e|en|t|st)\b|\b(?:tut|vouv)(?:oie[sz]?|oyer|oyez)\b"
+    r"|\btute(?:a|ar|arme|ame|e|es)\b|\bde usted\b"
+    r"|\bd(?:ammi|armi|arci) del (?:tu|lei)\b",
     "lists": r"\b(?:bullet|bullets|bullet[- ]points?|bulleted|numbered lists?|prose)\b",
 }
 _BY_SUBJECT = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _SUBJECTS.items()}

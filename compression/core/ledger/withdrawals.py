@@ -15,21 +15,26 @@ from compression.core.caching import cached_texts
 from compression.core.ledger.own_words import Sentence, own_sentences
 from compression.core.ledger.topics import EMPTY_WORDS, languages_of, subjects_of
 from compression.core.ledger.values import MAX_ENTRIES, Topic
+from compression.core.text.index_terms import folded
+from compression.core.text.stemming import stem
 from compression.core.text.stopwords import ENGLISH
 
 Form = Literal["ends", "bans", "permits"]
 """The effect of a sentence. It `ends` any rule, `bans` what a rule orders, or `permits` what a rule forbids."""
 FORMS: Final[tuple[Form, ...]] = ("ends", "bans", "permits")
-SURE_SHARE: Final[dict[Form, float]] = {"ends": 0.5, "bans": 0.5, "permits": 0.6}
-UNSURE_SHARE = 0.4
+SURE_SHARE = 0.6
+UNSURE_SHARE = 0.5
 """The share of the sentence's words that the rule has: from the first on it ends, from the second on the person is
 asked. "Send me the table again" permits nothing."""
 MAX_OTHER_WORDS = 1
 """A sentence that names a rule's subject has at most this many others, unlike "Remove the emoji column of a table"."""
-OPPOSITES: Final = frozenset({"length", "units", "indentation"})
+OPPOSITES: Final = frozenset(
+    {"length", "units", "indentation", "spelling", "case", "naming", "clock", "tone", "address"}
+)
 """Subjects whose rules exclude each other: "back to imperial units" ends "Use metric units"."""
 STEM_CHARS = 5
-"""Words are compared by their first letters, in any language: "Emojis" and "emoji", "Tabellen" and "Tabelle"."""
+"""Words are compared by the first letters of their stems: "rhyming" and "rhyme", "Tabellen" and "Tabelle"."""
+MIN_STEM_CHARS = 4
 MAX_READ_CHARS = 20_000
 """The characters of a message that are read: nobody takes a rule back after a text of this length."""
 MAX_CHARS = 300
@@ -47,6 +52,11 @@ _KEEPS: Final = re.compile(
 )
 """Matches things that somebody should not forget."""
 _UNSPACED_FILLERS: Final = re.compile("那条|这条|那个|规则|要求|指令|ルール|指示|吧|了|请|は|を|の|も|です|ください")
+_ONLY: Final = re.compile(
+    r"\b(?:only|just|nothing but|solely|exclusively|nur|ausschließlich|seulement|uniquement|solo|sólo|solamente"
+    r"|soltanto|apenas|somente|только)\b|只|のみ|だけ",
+    re.IGNORECASE,
+)
 _CONDITION: Final = re.compile(
     r"^\s*(?:if|when|once|unless|wenn|falls|si|quand|cuando|quando|если|когда|如果)\b", re.IGNORECASE
 )
@@ -84,7 +94,7 @@ def rule_meant(sentence: Sentence, rules: Sequence[Rule]) -> WithdrawnRule | Non
         named = _by_subject(text, form, rules)
         if named is not None:
             return WithdrawnRule(named, is_sure=True)
-    return _by_words(text, forms, rules)
+    return _by_words(sentence.text if len(sentence.text) <= MAX_CHARS else text, forms, rules)
 
 
 def _plain(sentence: Sentence) -> str:
@@ -98,9 +108,11 @@ def _forms(text: str) -> list[Form]:
     return [form for form in FORMS if _pattern(form).search(text)]
 
 
-def _fits(form: Form, topic: Topic) -> bool:
-    """Whether a sentence of this form can take back a rule about this topic."""
-    return form == "ends" or topic.forbids == (form == "permits")
+def _fits(form: Form, rule: Rule) -> bool:
+    """Whether a sentence of this form can take back a rule. "Only Python 3.9" forbids something without saying so."""
+    if form == "permits" and _ONLY.search(rule.text):
+        return True
+    return form == "ends" or rule.topic.forbids == (form == "permits")
 
 
 def _by_subject(text: str, form: Form, rules: Sequence[Rule]) -> int | None:
@@ -113,9 +125,9 @@ def _by_subject(text: str, form: Form, rules: Sequence[Rule]) -> int | None:
         if topic.name == "language":
             # "English again" ends an order of French as well as a ban of English.
             other = form == "permits" and bool(languages) and topic.value not in languages and not topic.forbids
-            if other or (topic.value in languages and _fits(form, topic)):
+            if other or (topic.value in languages and _fits(form, rules[place])):
                 return place
-        elif topic.name in subjects and (_fits(form, topic) or topic.name in OPPOSITES):
+        elif topic.name in subjects and (_fits(form, rules[place]) or topic.name in OPPOSITES):
             return place
     return None
 
@@ -123,16 +135,27 @@ def _by_subject(text: str, form: Form, rules: Sequence[Rule]) -> int | None:
 def _by_words(text: str, forms: Sequence[Form], rules: Sequence[Rule]) -> WithdrawnRule | None:
     """The rule that has most of the sentence's words; the latest of several, about which the person is asked."""
     own = _content(text)
-    fits = [any(_fits(form, rule.topic) for form in forms) for rule in rules]
+    fits = [any(_fits(form, rule) for form in forms) for rule in rules]
     shares = [
-        len(own & _content(rule.text)) / len(own) if own and is_fit else 0.0
+        len(_shared(own, _content(rule.text))) / len(own) if own and is_fit else 0.0
         for rule, is_fit in zip(rules, fits, strict=True)
     ]
     best = max(shares)
     if best < UNSURE_SHARE:
         return None
     places = [place for place, share in enumerate(shares) if share == best]
-    return WithdrawnRule(places[-1], is_sure=best >= SURE_SHARE[forms[0]] and len(places) == 1)
+    return WithdrawnRule(places[-1], is_sure=best >= SURE_SHARE and len(places) == 1)
+
+
+def _shared(own: set[str], other: set[str]) -> set[str]:
+    """The words of `own` that are in `other`, or that begin like one of it: "cite" and "citer"."""
+    long = [word for word in other if len(word) >= MIN_STEM_CHARS]
+    return {
+        word
+        for word in own
+        if word in other
+        or (len(word) >= MIN_STEM_CHARS and any(word.startswith(one) or one.startswith(word) for one in long))
+    }
 
 
 @cache
@@ -148,19 +171,24 @@ def _pattern(form: Form) -> re.Pattern[str]:
 @cache
 def _left_out() -> frozenset[str]:
     fillers = [word for language in _languages() for word in language["fillers"].split()]
-    return (
-        frozenset(fillers) | {word[:STEM_CHARS] for word in fillers if len(word) > STEM_CHARS} | EMPTY_WORDS | ENGLISH
-    )
+    left_out = frozenset(map(folded, (*fillers, *EMPTY_WORDS, *ENGLISH)))
+    return left_out | {_root(word) for word in left_out}
 
 
 def _content(text: str) -> set[str]:
     """The beginnings of the words that carry content, and pairs of characters of unspaced scripts."""
-    text = text.casefold()
-    unspaced = _UNSPACED_FILLERS.sub(" ", text)
+    unspaced = text
     for form in FORMS:
         unspaced = _pattern(form).sub(" ", unspaced)
+    unspaced, text = _UNSPACED_FILLERS.sub(" ", unspaced), folded(text)
     if _KANA.search(text):  # hiragana are endings and particles, in the sentence's form and in the rule's
         unspaced = _HIRAGANA.sub(" ", _UNSPACED_FILLERS.sub(" ", text))
     pairs = {run[at : at + 2] for run in _CJK.findall(unspaced) for at in range(len(run) - 1)}
     words = {word for word in _WORD.findall(_CJK.sub(" ", text)) if len(word) > 1 and word not in _left_out()}
-    return pairs | {word[:STEM_CHARS] for word in words if word[:STEM_CHARS] not in _left_out()}
+    return pairs | {root[:STEM_CHARS] for word in words if (root := _root(word)) not in _left_out()}
+
+
+def _root(word: str) -> str:
+    """The stem of a word; the word without an s if so little is left that other words have the same stem."""
+    root = stem(word)
+    return root if len(root) >= MIN_STEM_CHARS else word.removesuffix("s")

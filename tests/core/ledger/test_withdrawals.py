@@ -5,7 +5,15 @@ import pytest
 from compression.core.ledger.own_words import own_sentences
 from compression.core.ledger.topics import topic_of
 from compression.core.ledger.withdrawals import Rule, WithdrawnRule, rule_meant
-from tests.core.ledger.withdrawal_cases import KEEPING, OTHERS, RULES, WITHDRAWALS
+from tests.core.ledger.withdrawal_cases import (
+    KEEPING,
+    MORE_KEEPING,
+    MORE_RULES,
+    MORE_WITHDRAWALS,
+    OTHERS,
+    RULES,
+    WITHDRAWALS,
+)
 
 
 def meant(text: str, rules: tuple[str, ...]) -> list[WithdrawnRule]:
@@ -24,6 +32,19 @@ def test_withdrawals_end_their_rule_and_no_other() -> None:
                 missed.append(withdrawal)
                 break
     assert len(WITHDRAWALS) == 68 and len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize(("rule", "withdrawal"), MORE_WITHDRAWALS)
+def test_a_rule_is_taken_back_in_many_words(rule: str, withdrawal: str) -> None:
+    found = meant(withdrawal, (*OTHERS, rule))
+    assert found and {one.place for one in found} == {len(OTHERS)}
+
+
+def test_sentences_with_the_words_of_withdrawals_take_nothing_back() -> None:
+    found = {text: meant(text, MORE_RULES) for text in MORE_KEEPING}
+    assert not [text for text, ends in found.items() if any(one.is_sure for one in ends)]
+    asked = [text for text, ends in found.items() if ends]
+    assert len(asked) <= 5, asked
 
 
 def test_other_sentences_take_nothing_back() -> None:

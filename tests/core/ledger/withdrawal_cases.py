@@ -302,3 +302,210 @@ Please use the new logo on every slide.
 """.strip().splitlines()
 )
 """Sentences that take none of RULES back."""
+
+MORE_WITHDRAWALS = tuple(
+    tuple(line.strip().split(" | "))
+    for line in """
+Explain things like I'm five. | Ok, you can explain things normally again.
+Please keep your answers brief from now on. | Feel free to go into detail again.
+Always use British spelling. | American spelling is fine again.
+From now on, talk like a pirate. | OK you can stop the pirate talk now.
+Talk like a pirate from now on. | Enough with the pirate stuff.
+Only give me code, no explanations. | Explanations are welcome again.
+Never use the word "delve". | You can say delve again.
+Call me Dr. Smith. | No need to call me Dr. Smith anymore.
+Reply in lowercase only. | You can use capital letters again.
+Always write in uppercase. | Stop shouting.
+Always use type hints. | Type hints are not necessary anymore.
+Never write comments in code. | Comments are okay now.
+Use bullet points for everything. | Enough bullet points, write prose.
+Answer in one sentence. | You can answer at length again.
+Limit replies to 100 words. | The 100 word limit no longer applies.
+Limit replies to 100 words. | Use as many words as you like.
+Cite a source for every claim. | Never mind the sources.
+Use Python 3.9 syntax only. | You can use newer Python syntax now.
+Please don't use emojis anymore. | Emojis are back on the menu.
+Be more formal. | You can be casual again.
+Please respond in Dutch from here on. | English again, please.
+Use 24-hour time. | 12-hour time is fine again.
+Every time you change a file, show me a diff. | You don't have to show me diffs anymore.
+Always write docstrings in Google style. | Scratch that about Google style docstrings.
+Answer every question with a rhyme. | No more rhyming please.
+Answer in rhymes from now on. | You can stop with the rhymes.
+Skip the pleasantries. | Pleasantries are fine again.
+Use the metric system. | Imperial units from now on.
+Keep all variable names in snake_case. | You can use camelCase again.
+Number every step. | You don't need to number the steps any more.
+Make every heading bold. | No bold headings anymore.
+Benutze keine Emojis. | Emojis gehen wieder.
+Benutze keine Emojis. | Emojis sind jetzt okay.
+Antworte immer in Stichpunkten. | Schluss mit den Stichpunkten.
+Antworte immer in Stichpunkten. | Genug mit den Stichpunkten.
+Schreib immer in Kleinbuchstaben. | Großschreibung ist wieder in Ordnung.
+Sprich wie ein Pirat, ab jetzt immer. | Das mit dem Piraten kannst du jetzt lassen.
+Duze mich immer. | Bitte sieze mich wieder.
+Nenn mir immer die Quellen. | Die Quellen sind nicht mehr nötig.
+Antworte immer auf Englisch. | Ab jetzt wieder Deutsch.
+Antworte immer auf Englisch. | Deutsch ist wieder okay.
+Keine Aufzählungen. | Aufzählungen sind wieder erlaubt.
+Stell nie Rückfragen. | Du darfst wieder Rückfragen stellen.
+Frag immer nach, bevor du Dateien löschst. | Du musst nicht mehr nachfragen.
+Réponds toujours de façon concise. | Tu peux de nouveau détailler.
+N'utilise jamais de listes. | Les listes sont de nouveau autorisées.
+N'utilise jamais de listes. | Tu peux à nouveau faire des listes.
+Cite toujours tes sources. | Inutile de citer les sources désormais.
+Cite toujours tes sources. | Plus besoin des sources.
+Tutoie-moi toujours. | Tu peux me vouvoyer à nouveau.
+Termine toujours par une question. | Ne termine plus par une question.
+Réponds toujours en anglais. | Repasse en français.
+Réponds toujours en anglais. | Le français à nouveau, s'il te plaît.
+Responde siempre en inglés. | Puedes volver a responder en español.
+Nunca uses listas. | Las listas vuelven a estar permitidas.
+Nunca uses listas. | Ya puedes usar listas.
+Siempre incluye un resumen. | Ya no incluyas el resumen.
+Siempre incluye un resumen. | Basta de resúmenes.
+Siempre trátame de usted. | Puedes tutearme de nuevo.
+Sé siempre breve. | Puedes extenderte otra vez.
+Rispondi sempre in inglese. | Torna all'italiano.
+Non usare mai elenchi. | Gli elenchi vanno di nuovo bene.
+Aggiungi sempre un riassunto. | Basta con i riassunti.
+Aggiungi sempre un riassunto. | Il riassunto non serve più.
+Responda sempre em inglês. | Volte ao português.
+Nunca use listas. | Pode usar listas de novo.
+Inclua sempre um resumo. | Chega de resumos.
+Inclua sempre um resumo. | O resumo já não é necessário.
+Всегда отвечай на английском. | Отвечай снова на русском.
+Никогда не используй эмодзи. | Эмодзи снова можно.
+Всегда добавляй резюме. | Больше не добавляй резюме.
+Всегда добавляй резюме. | Резюме больше не нужно.
+以后都用英文回答。 | 可以用中文回答了。
+以后都用英文回答。 | 还是用中文吧。
+不要使用表情符号。 | 可以使用表情符号了。
+每次都要加总结。 | 不用再加总结了。
+每次都要加总结。 | 总结不需要了。
+今後は英語で答えてください。 | また日本語で答えてください。
+今後は英語で答えてください。 | 日本語に戻してください。
+絵文字は使わないでください。 | 絵文字はもう使って大丈夫です。
+必ず要約を付けてください。 | もう要約は付けなくていいです。
+""".strip().splitlines()
+)
+"""(a rule, the sentence that takes it back): other words for the same, and subjects whose rules exclude each other."""
+
+MORE_RULES = tuple(
+    """
+No emojis.
+Always answer in French.
+Answer in one sentence.
+Keep your answers short.
+Never use tables.
+Always add a summary at the end.
+Use bullet points for everything.
+Always write in uppercase.
+Use tabs for indentation.
+Use metric units.
+Use American English.
+Be formal.
+Use 24-hour time.
+Use snake_case for names.
+Always cite your sources.
+Never push to main.
+Always call me Captain.
+Always use type hints.
+Duze mich immer.
+From now on, talk like a pirate.
+Use only standard library modules.
+Never write comments in code.
+Ask before deleting files.
+""".strip().splitlines()
+)
+"""The rules that are in force while each of MORE_KEEPING is written."""
+
+MORE_KEEPING = tuple(
+    """
+You can skip the meeting on Monday.
+You can drop the table users_old now.
+You can skip the second test.
+You may stop the server now.
+Enough of the budget is left for tables.
+Enough people like the pirate movie.
+The server is back.
+The tables are back from the workshop.
+My captain is back from holiday.
+The emoji picker is back in the new version.
+Invite as many people as you like.
+Write as many tests as you need.
+Take as much time as you want.
+The summary is not needed in the appendix.
+Comments in the survey are not required now.
+Never mind, I found the source.
+Never mind the table, look at the chart.
+Scratch the surface of the table.
+No tables are free anymore.
+No sources exist anymore for that claim.
+There is no French spoken there anymore.
+You can normally find the sources in the appendix.
+You can read the summary as usual on page one.
+You may wear casual clothes at the office.
+The invitation is formal.
+The formal definition is given in chapter two.
+The function is called in a formal context again.
+Convert the names to camelCase.
+Rename it to snake_case, please.
+The flight leaves at 24 hours notice.
+It is a 24-hour pharmacy.
+The 12-hour shift is over.
+All caps lock keys are broken again.
+The lowercase letters are missing in the font.
+Convert the string to lowercase.
+British English has "colour".
+In American English it is "color".
+The American English edition is out again.
+Our office in Paris is French again.
+Translate the summary into Dutch.
+My Dutch is bad.
+Polish the text again.
+Please polish the summary.
+Greek letters are fine in formulas.
+Tables from now on need a caption, says the journal.
+Prices from now on include tax.
+Trains from now on stop at platform two.
+The team from now on has five people.
+Summaries from the team are due today.
+Show me the diff again.
+Give me the table again.
+Send the sources again.
+Write the summary again.
+Add the type hints in this file only.
+Remove the type hints from this function.
+Somebody deleted files again!
+The pirate ship sinks again.
+He talks like a pirate again.
+I can write longer sentences now.
+She may use tables now.
+The kids can use emojis now.
+The app can be used again.
+You can see the emojis again in the preview.
+Can you delete the files now?
+Delete the files in build.
+You can delete the files in build now.
+Push it to main now.
+Use the metric from chapter two.
+Sind Tabellen hier erlaubt?
+Die Tabellen sind jetzt im Anhang.
+Die Quellen gehen jetzt an den Verlag.
+Genug mit dem Bus gefahren.
+Schluss mit der Sitzung um fünf.
+Kannst du die Tabelle so lassen?
+Du kannst die Tabelle so lassen.
+Meine Mutter duzt den Chef.
+Inutile de réserver une table.
+Assez de tables sont libres.
+Basta con una tabla en el anexo.
+Ya puedes abrir la tabla.
+Torna al tavolo.
+Volte ao resumo do capítulo.
+表格不需要了的部分删掉。
+还是用第二个表格吧。
+""".strip().splitlines()
+)
+"""Sentences with the words of withdrawals that take nothing back."""
