@@ -12,6 +12,9 @@ from compression.core.ledger.english_verbs import SOFT, VERBS, WRITING, base_of_
 from compression.core.ledger.patterns import Pattern, expressions
 from compression.core.text.stopwords import words
 
+_WHOLE = ("no", "be", "answer_in", "use", "do_not_be", "not_allowed", "only_in")
+"""The patterns of orders that are nearly the whole sentence."""
+
 
 @cache
 def _pattern(name: str) -> Pattern:
@@ -41,7 +44,8 @@ def _is_sure(sentence: str) -> bool:
         or _is_do_not(sentence)
         or _is_stop(sentence)
         or _has(sentence, "keep", "call_me", "output_must", "do_not_want", "each_answer", "per_answer")
-        or any(_ends_there(_pattern(name).search(sentence)) for name in ("no", "be", "answer_in", "use"))
+        or _has(sentence, "your_output", "in_your_answers", "every_time", "named_rule", "in_project")
+        or any(_ends_there(_pattern(name).search(sentence)) for name in _WHOLE)
         or _is_standing(sentence)
     )
 

@@ -9,6 +9,7 @@ import pytest
 from compression.core.ledger.find import find_entries
 from compression.core.ledger.topics import topic_of
 from compression.core.ledger.values import MAX_ENTRIES, MAX_ENTRY_CHARS
+from tests.core.ledger.order_cases import ASKED, PASSING, STANDING
 
 SURE = [
     "Always answer in French",
@@ -241,6 +242,21 @@ def test_all_else_is_not_sure(sentence: str) -> None:
 def test_what_is_less_sure_is_noted_with_its_kind(sentence: str, kind: str) -> None:
     (found,) = find_entries(sentence)
     assert (found.kind, found.text, found.is_sure) == (kind, sentence, False)
+
+
+@pytest.mark.parametrize("sentence", STANDING)
+def test_an_order_for_good_is_in_force_at_once(sentence: str) -> None:
+    assert [(entry.kind, entry.is_sure) for entry in find_entries(sentence)] == [("rule", True)]
+
+
+@pytest.mark.parametrize("sentence", ASKED)
+def test_an_order_that_may_be_for_good_is_asked_about(sentence: str) -> None:
+    assert [(entry.kind, entry.is_sure) for entry in find_entries(sentence)] == [("rule", False)]
+
+
+@pytest.mark.parametrize("sentence", PASSING)
+def test_a_sentence_for_this_once_puts_nothing_in_force(sentence: str) -> None:
+    assert not any(entry.is_sure for entry in find_entries(sentence))
 
 
 def test_an_entry_is_its_whole_sentence_however_long() -> None:
