@@ -22,6 +22,7 @@ from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import Options
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
 from conversations.llm.providers.registry import PROVIDERS
+from conversations.llm.providers.stated_limits import limit_of
 from conversations.llm.thinking import thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
@@ -119,6 +120,8 @@ async def accepted(
         response = await opened()
     except Exception as fault:
         error = explain(fault, who, begun=False)
+        if isinstance(error, errors.ContextTooLong):
+            error.limit = await limit_of(fault, body)
         metrics.provider_failed(who.name, error.kind)
         raise _refusal(error, fault, key) from None
     kind = response.headers.get("content-type", "")

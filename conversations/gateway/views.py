@@ -39,6 +39,7 @@ from conversations.gateway.responses import as_refusal, refused
 from conversations.gateway.slow_answers import kept_alive
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
+from conversations.llm.windows import windows
 from conversations.models import ModelProfile
 
 View = Callable[..., Any]
@@ -180,7 +181,9 @@ async def _fitted(
     except ContextTooLong as refusal:
         if refusal.is_servers_fault and (answer := await _once_there_is_room(request, asked, state, call, held)):
             return answer
-        # The provider counts otherwise than we do: once more, with less.
+        # The provider counts otherwise than we do, or its window is smaller: once more, with less.
+        if refusal.limit:
+            await windows.learn_limit(asked.profile, refusal.limit)
         state = await with_room(asked, state, call, overflowed=True)
         return await _forwarded(request, asked, state, call, held)
 

@@ -63,6 +63,8 @@ class ContextTooLong(ModelError):
     code = ErrorCode.CONTEXT_TOO_LARGE
     is_servers_fault = False
     """Whether it came with a status of 500 or more: servers whose slots share one cache say so of small prompts too."""
+    limit: int | None = None
+    """The tokens that the server names as its limit; None: it names none."""
 
 
 class RateLimited(ModelError):

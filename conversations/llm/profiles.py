@@ -202,6 +202,7 @@ def connect(
         "attempts": attempts,
         "chat_template": profile.chat_template,
         "remember": partial(chat_templates.remember, profile),
+        "learn_limit": partial(windows.learn_limit, profile),
         "mark": windows.mark_for(profile),
     }
     return PROVIDERS[profile.provider](

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from compression.core.tokens import count_tokens
 from tests.gateway.caller import Caller, Messages, checkpoint
 
 CALLS = 20
@@ -52,3 +53,23 @@ def test_what_instructions_alone_overfill_is_refused_before_anything_is_summaris
         assert error["detail"]["system"] > error["detail"]["budget"]
         messages = [*messages, *step(number, caller.topic)]
     assert caller.served.llm.received == []
+
+
+@pytest.mark.parametrize(("name", "provider"), [("capped", "openai"), ("capped-claude", "anthropic")])
+def test_the_limit_that_a_provider_names_becomes_the_window(caller: Caller, name: str, provider: str) -> None:
+    llm = caller.served.llm
+    caller.run(
+        "from conversations.models import ModelProfile\n"
+        f"ModelProfile.objects.create(name='{name}', model_id='{name}', window=131_072, provider='{provider}', "
+        f"api_key='sk-x', base_url='{llm.url}')"
+    )
+    try:
+        history = caller.history(161)
+        llm.enqueue(status=413, message="Request body too large. Max size: 5000 tokens.")
+        caller.ask(history, model=name)
+        (row,) = caller.rows('SELECT "window", window_replaced FROM conversations_modelprofile WHERE name = ?', name)
+        assert row == {"window": 5_000, "window_replaced": 131_072}
+        first, again = (count_tokens(json.dumps(one.body["messages"])) for one in llm.chats)
+        assert again < 5_000 < first
+    finally:
+        caller.rows("DELETE FROM conversations_modelprofile WHERE name = ?", name)

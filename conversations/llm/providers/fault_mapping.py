@@ -25,6 +25,7 @@ from conversations.llm.errors import (
     RequestRefused,
     Unavailable,
 )
+from conversations.llm.providers.stated_limits import exceeds_rate
 from conversations.llm.retries import in_words, retry_after
 
 OVERLOADED = 529
@@ -34,7 +35,10 @@ MISCALLED = "tool_use_failed"
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context (length|size|window|limit)|prompt is too long"
-    r"|too many input token|context_?window_?exceeded|exceeds? max(?:imum)? (?:message|input|prompt) (?:tokens|length)"
+    r"|too many input token|too many total text bytes|context shift is disabled|max_prompt_tokens"
+    r"|tokens?_limit_(?:reached|exceeded)"
+    r"|(?:token limit exceeded|too many tokens):? \d|text is too long for this model"
+    r"|context_?window_?exceeded|exceeds? max(?:imum)? (?:message|input|prompt) (?:tokens|length)"
     # A limit of the reply that nobody sent: the room that the server has left.
     r"|max_(?:completion_)?tokens['\"`]?[^.]{0,30}(?:at least 1|greater than 0|positive|negative)[^.]{0,30}-\d"
     r"|max_(?:completion_)?tokens['\"`]? ?\(-\d|(?:输入|上下文|提示词|prompt).{0,20}(?:过长|超过|超出|超限)",
@@ -48,7 +52,8 @@ _INPUT = re.compile(
 _EXCEEDS = re.compile(
     r"exceed|too (?:long|large|big|many)|(?:longer|larger|greater|more) than|over the (?:limit|maximum)|overflow"
     r"|(?:less|fewer) than [\d,]+ tokens"
-    r"|\bmax\w*\b|\blimit\b|range of input length|out of range|reduce the (?:length|number)",
+    r"|\bmax\w*\b|\blimit\b|range of input length|out of range|supports? (?:only )?up to"
+    r"|reduce the (?:length|number)",
     re.IGNORECASE,
 )
 _SIZE = re.compile(r"token|length|context|prompt|too long", re.IGNORECASE)
@@ -241,7 +246,7 @@ def is_too_long(body: object, status: int = 400) -> bool:
     Servers word it in many ways; all name the input, its size, and that this is too much.
     """
     text = str(body)[:MAX_READ_CHARS]
-    if _TOO_LONG.search(text):
+    if _TOO_LONG.search(text) or exceeds_rate(text):
         return True
     text = _KEY.sub("", text)
     if status not in OVERFLOW_STATUSES or _OTHER_LIMITS.search(text):

@@ -18,6 +18,7 @@ from conversations.llm import canary, tracing
 from conversations.llm.clients import client_for, stream_class
 from conversations.llm.errors import (
     BrokenReply,
+    ContextTooLong,
     ForbiddenToolCall,
     ModelError,
     NotConfigured,
@@ -31,6 +32,7 @@ from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.images import with_bytes
+from conversations.llm.providers.stated_limits import limit_of
 from conversations.llm.providers.stream_reader import StreamReader
 from conversations.llm.providers.text_repair import Storable
 from conversations.llm.request import Prompt, sendable
@@ -86,7 +88,8 @@ class Provider(ABC):
     the thoughts before it at most `most`; None: no limit is known. Each call makes at most `attempts` requests, or as
     many as its budget has left, with short pauses (`sleep`); `stream` makes no further request once it has yielded a
     piece. A request repeated in another form for the model's chat template does not count; `remember` is called with
-    the accepted template. `effort` is how hard the model is asked to think, "" says nothing. With a `mark`, a stream's
+    the accepted template, and `learn_limit` with the tokens that a refusal of too long a prompt names as the limit.
+    `effort` is how hard the model is asked to think, "" says nothing. With a `mark`, a stream's
     request begins with it (`llm.canary`). Closing the iterator of `stream`, or cancelling the task that reads it,
     closes the connection, which stops the model.
     """
@@ -114,6 +117,7 @@ class Provider(ABC):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chat_template: str = ChatTemplate.FREE,
         remember: Callable[[str], Awaitable[None]] | None = None,
+        learn_limit: Callable[[int], Awaitable[None]] | None = None,
         mark: str = "",
         effort: str = "",
     ) -> None:
@@ -125,6 +129,7 @@ class Provider(ABC):
         self._sleep = sleep
         self._template = chat_template
         self._remember = remember
+        self._learn_limit = learn_limit
         self._mark = mark
         self._effort = effort
 
@@ -262,7 +267,10 @@ class Provider(ABC):
                 begun = characters + reading.calls.characters > 0
                 if not begun:
                     await self._learn_midway(fault, body)
-                raise explain(fault, self._endpoint, begun=begun) from None
+                error = explain(fault, self._endpoint, begun=begun)
+                if isinstance(error, ContextTooLong) and (limit := await limit_of(fault, body)) and self._learn_limit:
+                    await self._learn_limit(limit)
+                raise error from None
         if reading.finish_reason is not None and (rest := reading.rest()):
             yield replace(rest, text=storable.take(rest.text))
         last = self._last(reading)

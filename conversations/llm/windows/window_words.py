@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from conversations.llm.windows.windows import FOUND_SMALLER
+from conversations.llm.windows.windows import FOUND_SMALLER, REFUSED
 from conversations.models import ModelProfile
 from conversations.runtime.amounts import amount
 
@@ -62,6 +62,12 @@ def lowered(profile: ModelProfile | None) -> str:
             "lowers it no further. Please have the window corrected."
         )
         return words % (figures | {"found": amount(found)})
+    if profile.window_evidence.get(REFUSED) == profile.window:
+        words = _(
+            "The server of %(model)s takes %(tokens)s tokens, not %(replaced)s: it refused a longer request. From now "
+            "on it is asked for no more."
+        )
+        return words % figures
     words = _(
         "The server of %(model)s reads %(tokens)s tokens, not %(replaced)s: %(how)s. It left out the beginning of what "
         "is longer; from now on it is asked for no more."

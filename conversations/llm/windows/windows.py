@@ -7,6 +7,7 @@ starts, when a profile is saved, and once after a reply, when a server that load
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -34,11 +35,15 @@ BY_HAND = "by_hand"
 """The key of `ModelProfile.window_evidence` for the window that was set by hand, in tokens."""
 FOUND_SMALLER = "found"
 """The key for the tokens that the server was found to read, if they are below half of `by_hand`."""
+REFUSED = "refused"
+"""The key for the tokens that the server named as its limit when it refused a longer request."""
 MIN_WINDOW = 1_024
 """The smallest window that conversations work in, in tokens."""
 MAX_ASKED_AFTER_REPLIES = 1
 """Times that a process asks a server after a reply, for each profile and address."""
 MAX_PROFILES = 1_000
+MAX_DISCREPANCY = 64
+"""A number in a refusal counts as the limit only if the window is at most so many times larger."""
 
 Identity = tuple[int, str, str]
 _asked: BoundedCache[Identity, int] = BoundedCache(MAX_PROFILES)
@@ -113,6 +118,18 @@ def lower(profile: ModelProfile, tokens: int, *, source: ModelProfile.WindowSour
     if tokens < profile.window:
         _store(profile, tokens, source=source, replaced=profile.window_replaced or profile.window)
         note(profile, **{BY_HAND: by_hand or None, FOUND_SMALLER: found if found < tokens else None})
+
+
+async def learn_limit(profile: ModelProfile, tokens: int) -> None:
+    """Store the limit that a server names when it refuses a longer request; database errors are ignored."""
+    with suppress(DatabaseError):
+        await sync_to_async(_limit)(profile, tokens)
+
+
+def _limit(profile: ModelProfile, tokens: int) -> None:
+    if max(MIN_WINDOW, profile.window // MAX_DISCREPANCY) <= tokens < profile.window:
+        _store(profile, tokens, source=Source.ASKED, replaced=profile.window_replaced or profile.window)
+        note(profile, **{REFUSED: tokens})
 
 
 def inherit(chat: ModelProfile) -> None:
