@@ -51,8 +51,8 @@ CLAUSES = (
     # Of summaries: `core.facts.summary_quality`, `core.text.summary_text`, `core.stages.validate` and `summarise`.
     gettext_noop("the summary repeats itself over and over"),
     gettext_noop("the summary says nothing"),
-    gettext_noop("the summary has nothing of what it was to summarise"),
-    gettext_noop("the summary has no fact of what it was to summarise"),
+    gettext_noop("the summary has nothing from its messages"),
+    gettext_noop("the summary has no fact from its messages"),
     gettext_noop("the summary lacks its headings; it has %(names)s"),
     gettext_noop("the summary has headings and nothing under them"),
     gettext_noop("the summary is in another language than the conversation (%(language)s)"),

@@ -70,11 +70,11 @@ def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] |
     if passage.instructions or passage.prompt:
         return
     if len(content) >= MIN_WORDS_FOR_UNRELATED and content.isdisjoint(source):
-        raise CompactionFailed("validate", "the summary has nothing of what it was to summarise")
+        raise CompactionFailed("validate", "the summary has nothing from its messages")
     important = (facts_of(passage) if facts is None else facts)[:FACTS_LOOKED_FOR]
     is_judged = len(important) >= SEVERAL_FACTS and _says_much(text)
     if is_judged and not (holds_any(important, text) or _is_about(passage.goal, words)):
-        raise CompactionFailed("validate", "the summary has no fact of what it was to summarise")
+        raise CompactionFailed("validate", "the summary has no fact from its messages")
 
 
 def facts_of(passage: Passage) -> tuple[Fact, ...]:
