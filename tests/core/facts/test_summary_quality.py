@@ -67,7 +67,7 @@ def headed(body: str, state: str = "all") -> str:
     ],
 )
 def test_garbage_under_good_headings_is_refused(garbage: str) -> None:
-    with pytest.raises(CompactionFailed, match=r"the summary (repeats itself|says nothing|has nothing of)"):
+    with pytest.raises(CompactionFailed, match=r"the summary (repeats itself|says nothing|has nothing from)"):
         require_substance(headed(garbage, "-"), told("We moved billing to port 8443 because 443 is taken."))
 
 
