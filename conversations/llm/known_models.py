@@ -22,47 +22,42 @@ class Price(NamedTuple):
     output: Decimal
 
 
-WINDOWS = {
-    "gpt-3.5-turbo": 16_385,
-    "gpt-4": 8_192,
-    "gpt-4-turbo": 128_000,
-    "gpt-4o": 128_000,
-    "gpt-4.1": 1_047_576,
-    "gpt-4.5": 128_000,
-    "gpt-5": 400_000,
-    "o1": 200_000,
-    "o1-mini": 128_000,
-    "o1-preview": 128_000,
-    "o3": 200_000,
-    "o4-mini": 200_000,
-    "gpt-oss": 131_072,
-    "llama-3": 8_192,
-    "llama-3.1": 131_072,
-    "llama-3.2": 131_072,
-    "llama-3.3": 131_072,
-    "mistral-small": 32_768,
-    "mistral-large": 131_072,
-    "mistral-nemo": 131_072,
-    "qwen2.5": 32_768,
-    "qwen3": 32_768,
-    "gemma-2": 8_192,
-    "gemma-3": 131_072,
-    "phi-4": 16_384,
-    "deepseek-chat": 131_072,
-    "deepseek-reasoner": 131_072,
-    "smollm2": 8_192,
-    "claude": 200_000,
-    "claude-opus-4-6": 1_000_000,
-    "claude-opus-4-7": 1_000_000,
-    "claude-opus-4-8": 1_000_000,
-    "claude-sonnet-4-6": 1_000_000,
-    "claude-haiku-5": 1_000_000,
-    "claude-sonnet-5": 1_000_000,
-    "claude-opus-5": 1_000_000,
-    "claude-fable-5": 1_000_000,
-    "claude-mythos-5": 1_000_000,
+_BY_WINDOW = {
+    4_096: "gpt-3.5-turbo-instruct",
+    8_192: "gpt-4 llama-3 gemma-2 smollm2 moonshot-v1-8k",
+    16_384: "phi-4",
+    16_385: "gpt-3.5-turbo",
+    32_768: "gpt-4-32k mistral-small qwen2.5 qwen3 qwen-max qwq mixtral-8x7b gemma-3n gemma-3:1b gemma-3-1b "
+    "gemma-3:270m gemma-3-270m phi-4-reasoning moonshot-v1-32k lfm2 gemini-2.5-flash-image",
+    40_960: "magistral",
+    65_536: "mixtral-8x22b glm-4.5v smollm3 olmo-3 apertus step-3 gemini-3-pro-image",
+    128_000: "gpt-4-turbo gpt-4-0125 gpt-4-1106 gpt-4-vision gpt-4o chatgpt-4o gpt-4.5 o1-mini o1-preview sonar "
+    "nova-micro",
+    131_072: "gpt-oss llama-3.1 llama-3.2 llama-3.3 llama-4 mistral-large mistral-medium mistral-nemo open- "
+    "mistral-nemo mistral-small-latest mistral-small-3.1 mistral-small-3.2 mistral-small3.1 mistral- "
+    "small3.2 ministral devstral codestral pixtral qwen-plus qwen-turbo qwen-flash gemma-3 gemma-4 "
+    "phi-4-mini deepseek-chat deepseek-reasoner deepseek-v3 deepseek-r1 kimi-k2 moonshot-v1-128k glm-4 "
+    "grok-2 grok-3 command-r command-r7b granite-3.1 granite-3.2 granite-3.3 granite-4 granite3.1 "
+    "granite3.2 granite3.3 granite4 hermes-3 hermes-4 longcat-flash",
+    196_608: "minimax-m2",
+    200_000: "o1 o3 o4-mini claude glm-4.6 glm-4.7 glm-5 sonar-pro",
+    256_000: "grok-4 grok-code-fast jamba",
+    262_144: "qwen3-max qwen3-coder qwen3-next qwen3-vl qwen3.5 kimi-k2-0905 kimi-k2-thinking kimi-k2-turbo "
+    "kimi-k2.5 command-a nemotron-3 mimo-v2",
+    300_000: "nova-lite nova-pro",
+    400_000: "gpt-5",
+    524_288: "seed-oss",
+    1_000_000: "claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-sonnet-4-6 claude-haiku-5 claude-sonnet-5 "
+    "claude-opus-5 claude-fable-5 claude-mythos-5 minimax-m1 minimax-text-01 nova-premier",
+    1_047_576: "gpt-4.1",
+    1_048_576: "gemini-1.5 gemini-2 gemini-3 gemini-flash gemini-pro",
+    2_000_000: "grok-4-fast grok-4-1-fast grok-4.1-fast",
 }
-"""Context windows in tokens by the beginning of a model's id; the longest matching beginning counts."""
+WINDOWS = {name: tokens for tokens, names in _BY_WINDOW.items() for name in names.split()}
+"""Context windows in tokens by the beginning of a model's id; the longest matching beginning counts.
+
+They are those of the providers' documentation, the smallest where hosts of the same model differ.
+"""
 
 OPENAI_PRICES = {
     name: Price(Decimal(input), Decimal(cached), Decimal(output))
@@ -130,6 +125,10 @@ TOOL_MODEL_IDS = re.compile(
 
 _DATE = re.compile(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
 _SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
+_BEDROCK = re.compile(
+    r"^(?:(?:us|eu|apac|jp|au|ca|global)\.)?(?:amazon|anthropic|cohere|mistral|moonshot|openai|qwen)\."
+)
+"""The region and the maker before a model's name at Amazon Bedrock."""
 _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
 
 
@@ -140,21 +139,26 @@ def window_of(model_id: str) -> int:
 
 def known_window(model_id: str) -> int | None:
     """The model's context window in tokens; None for an unknown model."""
-    name = _SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]
+    name = _name(model_id)
     if "-chat" in name and name.startswith("gpt-5"):
         return 128_000
     fitting = [start for start in WINDOWS if re.match(rf"{re.escape(start)}(?![\d])", name)]
     return WINDOWS[max(fitting, key=len)] if fitting else None
 
 
+def _name(model_id: str) -> str:
+    """The model's name in the spelling of the tables, without its maker and region."""
+    return _BEDROCK.sub("", _SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1])
+
+
 def sees_images(model_id: str) -> bool:
     """Whether a model accepts images, judged by its id."""
-    return bool(IMAGE_MODEL_IDS.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
+    return bool(IMAGE_MODEL_IDS.match(_name(model_id)))
 
 
 def calls_tools(model_id: str) -> bool:
     """Whether a model can be offered tools, judged by its id."""
-    return bool(TOOL_MODEL_IDS.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
+    return bool(TOOL_MODEL_IDS.match(_name(model_id)))
 
 
 def price_of(model_id: str, base_url: str) -> Price | None:

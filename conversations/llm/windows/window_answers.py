@@ -1,4 +1,4 @@
-"""Reads a model's context window from the answers of the servers that people run themselves.
+"""Reads a model's context window from the answers of servers and hosts of models.
 
 The shapes are those of the servers' public documentation. An answer of another shape, or a number that no window has,
 is read as no answer.
@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 SMALLEST, LARGEST = 512, 100_000_000
 """The bounds of a plausible window, in tokens."""
+LISTED = ("context_length", "context_window", "context_size", "max_context_length")
+"""The fields of a listed model with its window: of OpenRouter, Groq, Novita and Mistral, and of hosts like them."""
+PLACES = ("top_provider", "metadata")
+"""The objects of a listed model that have these fields too, at OpenRouter and DeepInfra."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,12})\s*$", re.MULTILINE)
 
 
@@ -20,12 +24,14 @@ _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,12})\s*$", re.MULTILINE)
 class Window:
     """A window in tokens as `server` names it.
 
-    `in_effect`: the server reads so much. Otherwise it is the most that the model can be loaded with.
+    `in_effect`: the server reads so much. Otherwise it is the most that the model can be loaded with. `of_host`: a
+    field of hosts of models has it; at a server that somebody runs, it may only be the model's own limit.
     """
 
     tokens: int
     server: str
     in_effect: bool = True
+    of_host: bool = False
 
 
 def ollama_loaded(body: Any, model: str) -> Window | None:
@@ -56,13 +62,19 @@ def llama_cpp(body: Any, model: str) -> Window | None:
 
 
 def openai_models(body: Any, model: str) -> Window | None:
-    """GET /v1/models: `data[].max_model_len` of vLLM and SGLang."""
-    rows = list(_rows(body, "data"))
-    named = [row for row in rows if model in (row.get("id"), row.get("root"))]
+    """GET /v1/models: `data[].max_model_len` of vLLM and SGLang, or the smallest of LISTED."""
+    rows = list(_rows({"data": body} if isinstance(body, list) else body, "data"))  # Together's is a bare list
+    names = (model, model.rsplit(":", 1)[0])  # OpenRouter's ":nitro" and ":online" are not listed
+    named = [row for name in names for row in rows if name in (row.get("id"), row.get("root"))]
     for row in named or (rows if len(rows) == 1 else []):
         owner = row.get("owned_by")
         server = {"vllm": "vLLM", "sglang": "SGLang"}.get(owner if isinstance(owner, str) else "", "its list of models")
-        return _window(row.get("max_model_len"), server)
+        places = (row, *(one for place in PLACES if isinstance(one := row.get(place), dict)))
+        if window := _window(row.get("max_model_len"), server):
+            return window
+        listed = [_window(one.get(field), server) for one in places for field in LISTED]
+        smallest = min((window for window in listed if window), key=lambda window: window.tokens, default=None)
+        return replace(smallest, of_host=True) if smallest else None
     return None
 
 

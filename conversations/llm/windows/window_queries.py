@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from conversations.llm.clients import client_for
-from conversations.llm.known_models import is_anthropic, is_openai
+from conversations.llm.known_models import is_anthropic, is_local, is_openai
 from conversations.llm.providers.registry import PROVIDERS
 from conversations.llm.windows import window_answers
 from conversations.llm.windows.window_answers import QUERIES, Query, Window
@@ -42,7 +43,10 @@ async def ask_window(profile: ModelProfile) -> Window | None:
     for task in late:
         task.cancel()
     await asyncio.gather(*late, return_exceptions=True)
-    return window_answers.best([task.result() if task in done else None for task in asking])
+    found = [task.result() if task in done else None for task in asking]
+    if is_local(profile.base_url):
+        found = [replace(one, in_effect=one.in_effect and not one.of_host) if one else None for one in found]
+    return window_answers.best(found)
 
 
 async def _asked(client: Any, profile: ModelProfile, query: Query) -> Window | None:

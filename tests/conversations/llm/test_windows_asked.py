@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from conversations.llm import profiles
 from conversations.llm.windows import windows
+from conversations.llm.windows.window_answers import Window, openai_models
 from conversations.llm.windows.window_queries import ask_window
 from conversations.llm.windows.window_words import how_known, lowered
 from conversations.models import ModelProfile
@@ -61,6 +62,36 @@ def test_each_kind_of_server_is_asked_in_its_own_way(
     assert asked(own) == (window, "asked", server)
     assert f"Asked of {server}, " in how_known(own) and own.window_known_at is not None
     assert not llm.received, "no model was asked for a reply"
+
+
+OPENROUTER = {"id": MODEL, "context_length": 262_144, "top_provider": {"context_length": 131_072}}
+HOSTED = [
+    ({"data": [OPENROUTER, {"id": "other", "context_length": 1_000}]}, 131_072),
+    ({"data": [{"id": MODEL, "object": "model", "owned_by": "Meta", "context_window": 131_072}]}, 131_072),
+    ({"data": [{"id": MODEL, "owned_by": "mistralai", "max_context_length": 262_144}]}, 262_144),
+    ([{"id": MODEL, "object": "model", "context_length": 65_536}], 65_536),
+    ({"data": [{"id": MODEL, "metadata": {"context_length": 40_960, "max_tokens": 4_096}}]}, 40_960),
+    ({"data": [{"id": MODEL, "context_size": 98_304}]}, 98_304),
+    ({"data": [{"id": MODEL, "top_provider": None, "metadata": [], "context_length": "many"}]}, None),
+    ({"data": [{"id": "one"}, {"id": "other", "context_length": 65_536}]}, None),
+]
+
+
+@pytest.mark.parametrize(("listed", "tokens"), HOSTED)
+def test_hosts_list_the_windows_of_their_models(listed: Any, tokens: int | None) -> None:
+    assert (tokens and Window(tokens, "its list of models", of_host=True)) == openai_models(listed, MODEL)
+
+
+def test_a_variant_of_a_listed_model_has_its_window() -> None:
+    found = openai_models({"data": [OPENROUTER, {"id": "other"}]}, f"{MODEL}:nitro")
+    assert found and found.tokens == 131_072
+
+
+def test_a_host_s_field_is_a_limit_at_a_server_of_one_s_own(own: ModelProfile, llm: LlmServer) -> None:
+    llm.facts = {"/v1/models": {"data": [{"id": MODEL, "max_context_length": 262_144}]}}
+    assert asked(own) == (8_192, "default", "")
+    llm.facts = {"/v1/models": {"data": [{"id": MODEL, "max_context_length": 4_096}]}}
+    assert asked(own) == (4_096, "default", "its list of models")
 
 
 def test_a_model_that_is_not_loaded_is_read_to_its_own_limit_at_most(own: ModelProfile, llm: LlmServer) -> None:
