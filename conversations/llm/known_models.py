@@ -33,9 +33,9 @@ _BY_WINDOW = {
     65_536: "mixtral-8x22b glm-4.5v smollm3 olmo-3 apertus step-3 gemini-3-pro-image",
     128_000: "gpt-4-turbo gpt-4-0125 gpt-4-1106 gpt-4-vision gpt-4o chatgpt-4o gpt-4.5 o1-mini o1-preview sonar "
     "nova-micro",
-    131_072: "gpt-oss llama-3.1 llama-3.2 llama-3.3 llama-4 mistral-large mistral-medium mistral-nemo open- "
-    "mistral-nemo mistral-small-latest mistral-small-3.1 mistral-small-3.2 mistral-small3.1 mistral- "
-    "small3.2 ministral devstral codestral pixtral qwen-plus qwen-turbo qwen-flash gemma-3 gemma-4 "
+    131_072: "gpt-oss llama-3.1 llama-3.2 llama-3.3 llama-4 mistral-large mistral-medium mistral-nemo "
+    "open-mistral-nemo mistral-small-latest mistral-small-3.1 mistral-small-3.2 mistral-small3.1 "
+    "mistral-small3.2 ministral devstral codestral pixtral qwen-plus qwen-turbo qwen-flash gemma-3 gemma-4 "
     "phi-4-mini deepseek-chat deepseek-reasoner deepseek-v3 deepseek-r1 kimi-k2 moonshot-v1-128k glm-4 "
     "grok-2 grok-3 command-r command-r7b granite-3.1 granite-3.2 granite-3.3 granite-4 granite3.1 "
     "granite3.2 granite3.3 granite4 hermes-3 hermes-4 longcat-flash",
