@@ -108,7 +108,8 @@ quarter more than `input`."""
 IMAGE_MODEL_IDS = re.compile(
     r"gpt-4(?:o|\.1|\.5|-turbo)(?!-audio|-realtime|-transcribe|-tts)|gpt-[5-9]|o(?:1|3|4-mini)(?!-mini|-preview|\d)"
     r"|claude-(?!2|instant|v?1|v2)|gemini|gemma-[34](?![-:]1b|[-:]270m)|llama-(?:4|3\.2-(?:11|90)b)"
-    r"|(?:ministral|mistral-small)-3|.*(?:vision|llava|pixtral|[-_.\d]vl\b|qwen\d?(?:\.\d)?-?vl|minicpm-v|molmo|moondream|internvl|smolvlm|multimodal)"
+    r"|(?:ministral|mistral-(?:small|medium|large))-?3(?!\d)|mistral-(?:small|medium)-(?:latest|25\d\d|26\d\d)"
+    r"|mistral-large-(?:2512|26\d\d)|grok-4|glm-(?:4\.\d|5)v|kimi-k2\.[5-9]|nova-(?:lite|pro|premier)|.*(?:vision|llava|pixtral|[-_.\d]vl\b|qwen\d?(?:\.\d)?-?vl|minicpm-v|molmo|moondream|internvl|smolvlm|multimodal)"
 )
 """Matches the beginning of ids of models that accept images, as of November 2026."""
 
@@ -119,7 +120,8 @@ TOOL_MODEL_IDS = re.compile(
     r"|qwen-?(?:2(?!.*vl)|3)(?!.*(?:base|math|embedding|reranker|guard|audio))|qwen-(?:max|plus|turbo|flash)|qwq"
     r"|(?:open-)?mistral-(?:large|medium|small|nemo)|ministral|magistral|devstral|mixtral-8x22b"
     r"|mistral-7b-instruct-v0\.3|deepseek-(?:chat|v3)|command-(?:r|a)|glm-(?:4\.[5-9]|5)|kimi-k2|minimax-m[2-9]"
-    r"|grok-[3-9]|granite-?[34]|hermes-?[34]"
+    r"|grok-(?:[3-9]|code)|granite-?[34]|hermes-?[34]|nova-(?:micro|lite|pro|premier)|codestral|pixtral|phi-4-mini(?!-reas)"
+    r"|nemotron-3|seed-oss|jamba|mimo-v2|longcat-flash|step-3"
 )
 """Matches the beginning of ids of models trained to call tools, as of November 2026. A server may still refuse them."""
 

@@ -30,6 +30,8 @@ CALLING = """
     gemini-2.5-flash llama3.1:8b meta-llama/Meta-Llama-3.1-70B-Instruct llama-3.3-70b-versatile llama3.2 llama-4-scout
     qwen2.5:7b qwen2.5-coder:32b Qwen/Qwen3-8B Qwen3-Coder-30B-A3B-Instruct qwen3-vl:8b qwq:32b mistral-small-latest
     open-mistral-nemo ministral-8b-latest devstral deepseek-chat command-r-plus glm-4.6 granite3.3:8b
+    grok-4 grok-code-fast-1 amazon.nova-pro-v1:0 codestral-latest pixtral-12b phi-4-mini nvidia/nemotron-3-nano
+    us.anthropic.claude-sonnet-4-5-20250929-v1:0 kimi-k2.5 minimax-m2.1
 """
 NOT_CALLING = """
     default gpt-3.5-turbo-instruct gpt-4-vision-preview gpt-4o-search-preview gpt-4o-transcribe gpt-image-1 o1-mini

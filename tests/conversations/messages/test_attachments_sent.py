@@ -202,11 +202,14 @@ async def test_a_compaction_names_an_image_and_undoing_it_shows_it_again(chat: C
 SEEING = """
     gpt-4o gpt-4o-mini-2024-07-18 gpt-4.1-nano gpt-4.5-preview gpt-4-turbo gpt-5 gpt-5-nano gpt-5.1 o1 o3-pro o4-mini
     claude-3-haiku-20240307 claude-sonnet-5-5 anthropic/claude-opus-4-6 gemini-2.5-flash gemma3:27b google/gemma-3-4b-it
-    llava:13b qwen-vl-max qwen2.5vl:7b Qwen/Qwen3-VL-8B pixtral-12b llama-3.2-11b-vision
+    llava:13b qwen-vl-max qwen2.5vl:7b Qwen/Qwen3-VL-8B pixtral-12b llama-3.2-11b-vision grok-4 x-ai/grok-4.1-fast
+    z-ai/glm-4.6v moonshotai/kimi-k2.5 mistral-medium-latest mistral-small-2506 mistral-small3.2:24b mistral-large-2512
+    amazon.nova-lite-v1:0 ministral-3:8b us.anthropic.claude-sonnet-4-5-20250929-v1:0
 """
 BLIND = """
     gpt-4 gpt-4-0613 gpt-3.5-turbo gpt-4o-audio-preview o1-mini o1-preview o3-mini claude-2.1 claude-instant-1.2
     gpt-oss-20b llama-3.1-8b qwen3-8b deepseek-chat smollm2 gemma-2-9b gemma3:1b default
+    grok-code-fast-1 grok-3 kimi-k2-thinking glm-4.6 minimax-m2 nova-micro mistral-nemo
 """
 
 
