@@ -60,8 +60,7 @@ _DEFERS = re.compile(
 """A reply with these words may leave its request open."""
 _ASKS_KINDLY = re.compile(
     r"(?:please\s+)?(?:can|could|would|will) you\b|(?:kannst|könntest|würdest) du\b|können Sie\b"
-    r"|(?:peux-tu|pouvez-vous)\b"
-    r"|(?:puedes|podrías)\b|(?:puoi|potresti)\b|(?:podes|pode)\b|можешь\b|你能|可以",
+    r"|(?:peux-tu|pouvez-vous)\b|(?:puedes|podrías)\b|(?:puoi|potresti)\b|(?:podes|pode)\b|можешь\b|你能|可以",
     re.IGNORECASE,
 )
 
@@ -84,14 +83,14 @@ def without_answered(summary: str, turns: Sequence[Turn]) -> str:
     for line in summary.splitlines():
         heading = _HEADING.match(line) or _BOLD.match(line)
         if heading:
-            is_open = bool(_OPEN.search(heading["name"]))
+            is_open = _is_open(heading["name"])
             point = heading.groupdict().get("point")
             if is_open and point and _is_answered(point, requests):
                 line = line[: heading.start("point")].rstrip(":： ")
             lines.append(line)
             continue
         label = _LABEL.match(line)
-        if label and _OPEN.search(label["name"]) and not _BULLET.match(label["name"]):
+        if label and _is_open(label["name"]) and not _BULLET.match(label["name"]):
             rest = line[label.end() :]
             is_open = is_open or not rest
             left = _left_open(rest, requests)
@@ -112,6 +111,11 @@ def without_answered(summary: str, turns: Sequence[Turn]) -> str:
             line = f"{lead}{left}"
         lines.append(line)
     return "\n".join(lines)
+
+
+def _is_open(name: str) -> bool:
+    """Whether a heading or label with this name lists open points: "Open tasks", but not "Completed tasks"."""
+    return bool(_OPEN.search(name)) and not _ENDED.search(name)
 
 
 def _answered(turns: Sequence[Turn]) -> Iterator[_Request]:

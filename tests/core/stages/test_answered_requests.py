@@ -74,6 +74,8 @@ def test_it_is_not_open_in_whatever_form_the_summary_says_so(written: str) -> No
     "written",
     [
         "## Tasks\n- [x] Send a test ping to node-7",
+        "## Completed tasks\n- Send a test ping to node-7",
+        "## State\nTasks done: send a test ping to node-7.",
         "## Tasks\n- ✅ Send a test ping to node-7",
         "## Tasks\n- Send a test ping to node-7 (done)",
         "## Open tasks\n- Send a test ping to node-8",
