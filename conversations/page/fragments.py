@@ -160,9 +160,15 @@ def trust(conversation: Conversation) -> str:
 
 
 def status(conversation: Conversation, *, finished: Compaction | None = None) -> str:
-    """The compaction that runs and blocks, else the outcome of `finished`, else an empty status line."""
+    """The compaction that runs and blocks, else the outcome of `finished`, else an empty status line.
+
+    `finished` may have ended since it was loaded.
+    """
     running = busy(conversation)
-    context = {"conversation": conversation, "running": running, "notice": None if running else finished}
+    if finished and finished.is_active and not running:
+        finished = Compaction.objects.filter(pk=finished.pk).first()
+    has_ended = finished is not None and not finished.is_active and not running
+    context = {"conversation": conversation, "running": running, "notice": finished if has_ended else None}
     return render_to_string("conversations/chat/_status.html", context | progress_context(running))
 
 

@@ -26,7 +26,6 @@ TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTi
 SYNTHETIC = "<synthetic>"
 """The model of a reply that the program wrote itself, such as an error."""
 _COMMAND = re.compile(r"<command-name>\s*(\S[^<]{0,200}?)\s*</command-name>")
-_GIVEN = re.compile(r"<command-args>(.{0,100000}?)</command-args>", re.DOTALL)
 _OUTPUT = re.compile(r"\s*<local-command-(?:stdout|stderr|caveat)>")
 
 
@@ -115,8 +114,8 @@ def _typed(block: dict[str, Any]) -> dict[str, Any]:
     if _OUTPUT.match(text):
         return block | {"text": ""}
     if command := _COMMAND.search(text):
-        given = _GIVEN.search(text)
-        return block | {"text": f"{command[1]} {given[1] if given else ''}".strip()}
+        given, closing, _ = text.partition("<command-args>")[2].partition("</command-args>")
+        return block | {"text": f"{command[1]} {given if closing else ''}".strip()}
     return block
 
 

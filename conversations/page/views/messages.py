@@ -174,6 +174,7 @@ def protect(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 
 def _request_compaction(conversation: Conversation, instructions: str, *, up_to: UUID | None = None) -> HttpResponse:
     steering = Steering(instructions=instructions, quality="standard", up_to=str(up_to) if up_to else None)
-    compaction.request(conversation, trigger="manual", steering=steering)
-    response = HttpResponse(fragments.status(conversation))
+    row = compaction.request(conversation, trigger="manual", steering=steering)
+    # One without work may have ended already: an empty status would wipe its outcome, which the socket has sent.
+    response = HttpResponse(fragments.status(conversation, finished=row))
     return reswap(retarget(response, "#compression-status"), "innerHTML")

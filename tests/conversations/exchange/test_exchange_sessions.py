@@ -257,14 +257,18 @@ def claude_code_of(number: int) -> Json:
     return {LINES: chained(*(one for at in range(number) for one in (user("Hi."), reply(f"m{at}", text("Hello.")))))}
 
 
+def commands_of(number: int) -> Json:
+    return {LINES: chained(user("<command-name>/x</command-name>" + "<command-args>" * number))}
+
+
 def codex_of(number: int) -> Json:
     return {codex.LINES: [META, *[message("user", "Hi."), message("assistant", "Hello.")] * number]}
 
 
 @pytest.mark.parametrize(
     ("read", "make"),
-    [(read_conversation, claude_code_of), (codex.read_conversation, codex_of)],
-    ids=["claude code", "codex"],
+    [(read_conversation, claude_code_of), (read_conversation, commands_of), (codex.read_conversation, codex_of)],
+    ids=["claude code", "commands", "codex"],
 )
 def test_the_time_grows_with_the_lines(read: Any, make: Any) -> None:
     measured = growth(lambda data: read(data, Images()), make, largest=10_000)

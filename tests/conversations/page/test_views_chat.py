@@ -13,6 +13,7 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, User
+from conversations.page import fragments
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
@@ -145,6 +146,24 @@ def test_compact_is_a_button_and_a_command(pages: Pages, conversation: Conversat
     assert (row.trigger, row.status, row.instructions) == ("manual", "succeeded", "keep the ports")
     assert not Message.objects.filter(content__startswith="/compact").exists()
     assert pages.post("compact", conversation.pk).status_code == 200
+
+
+@pytest.mark.parametrize(("messages", "outcome"), [(2, b"Nothing was compacted."), (20, b"Compacted")])
+def test_a_compaction_that_has_ended_before_the_answer_keeps_its_outcome_on_the_page(
+    pages: Pages, conversation: Conversation, messages: int, outcome: bytes
+) -> None:
+    fill(conversation, messages)
+    assert outcome in pages.post("compact", conversation.pk).content
+
+
+def test_an_outcome_is_that_of_the_moment_it_is_shown(conversation: Conversation) -> None:
+    row = running(conversation)
+    assert "Compressing context" in fragments.status(conversation, finished=row)
+    Compaction.objects.filter(pk=row.pk).update(status="skipped", error="Nothing is old enough.")
+    assert "Nothing was compacted. Nothing is old enough." in fragments.status(conversation, finished=row)
+    row = running(conversation)
+    Compaction.objects.filter(pk=row.pk).delete()
+    assert not fragments.status(conversation, finished=row).strip()
 
 
 def test_while_one_runs_another_is_refused_and_the_page_waits(pages: Pages, conversation: Conversation) -> None:
