@@ -29,6 +29,8 @@ _JOINED = re.compile(
     r"(?<![^\W_])(?:\d{1,3}(?:[.,'’]\d{3})+(?![^\W_]|[.,'’]\d)|[^\W_]+(?:[-_\u2010\u2011][^\W_]+){1,3})", re.IGNORECASE
 )
 """A number with groups of thousands, or up to four words with a hyphen or an underscore between them."""
+_SIGNS = "-_.,'’\u2010\u2011"
+"""The signs of `_JOINED`."""
 _JOINS = re.compile(r"[^\W_]+")
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
@@ -69,6 +71,8 @@ def joined_words(text: str) -> list[str]:
 
     Numbers with another sign between them, such as dates and decimals, are none.
     """
+    if not any(sign in text for sign in _SIGNS):
+        return []
     return [word for found in _JOINED.finditer(text) if (word := _as_one(found[0]))]
 
 
