@@ -13,7 +13,7 @@ from typing import Any
 from conversations.exchange.document import ImportedSource
 from conversations.exchange.formats import foreign_text, neutral
 from conversations.exchange.formats.foreign_images import Images
-from conversations.exchange.formats.session_messages import SessionMessages
+from conversations.exchange.formats.session_messages import SessionMessages, together
 from conversations.exchange.json_stream import Entry
 
 NAME = "a session of Claude Code"
@@ -31,17 +31,7 @@ _OUTPUT = re.compile(r"\s*<local-command-(?:stdout|stderr|caveat)>")
 
 def gathered(found: Iterable[Entry]) -> Iterator[Entry]:
     """The entries of a file; the lines of a session are one conversation."""
-    lines: list[dict[str, Any]] = []
-    for entry in found:
-        if _is_line(entry.value):
-            lines.append(entry.value)
-            continue
-        if lines:
-            yield Entry({LINES: lines}, is_listed=True)
-            lines = []
-        yield entry
-    if lines:
-        yield Entry({LINES: lines}, is_listed=True)
+    return together(found, LINES, lambda value, begun: _is_line(value))
 
 
 def recognises(data: object) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from conversations.exchange.document import ImportedSource
 from conversations.exchange.formats import foreign_text, neutral
 from conversations.exchange.formats.foreign_images import Images
-from conversations.exchange.formats.session_messages import SessionMessages, result_text, typed_text
+from conversations.exchange.formats.session_messages import SessionMessages, result_text, together, typed_text
 from conversations.exchange.json_stream import Entry
 
 NAME = "a session of Codex"
@@ -27,20 +27,7 @@ ROLLED_BACK = "thread_rolled_back"
 
 def gathered(found: Iterable[Entry]) -> Iterator[Entry]:
     """The entries of a file; the lines of a session are one conversation."""
-    lines: list[dict[str, Any]] = []
-    for entry in found:
-        if _is_line(entry.value) or (lines and _is_old_line(entry.value)):
-            lines.append(entry.value)
-            continue
-        if lines:
-            yield Entry({LINES: lines}, is_listed=True)
-            lines = []
-        if _is_old_head(entry.value):
-            lines.append(entry.value)
-        else:
-            yield entry
-    if lines:
-        yield Entry({LINES: lines}, is_listed=True)
+    return together(found, LINES, _belongs)
 
 
 def recognises(data: object) -> bool:
@@ -67,6 +54,10 @@ class _Step(NamedTuple):
     item: dict[str, Any]
     at: object
     model: str
+
+
+def _belongs(value: object, begun: bool) -> bool:
+    return _is_line(value) or (_is_old_line(value) if begun else _is_old_head(value))
 
 
 def _is_line(value: object) -> bool:

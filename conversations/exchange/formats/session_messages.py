@@ -1,16 +1,36 @@
-"""Gathers the items of a coding agent's session as messages in the form of OpenAI's chat completions."""
+"""Gathers the lines of a coding agent's session, and its items as messages of OpenAI's chat completions."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from conversations.exchange.formats import foreign_text
+from conversations.exchange.json_stream import Entry
 from conversations.exchange.tool_calls import MAX_CALL_TEXT
 from conversations.messages.boilerplate import places_in, without_facts
 
 MAX_VALUE_CHARS = 50_000
 """The most characters of a text in a call's arguments; a longer one is cut, with a note."""
+
+
+def together(found: Iterable[Entry], name: str, belongs: Callable[[object, bool], bool]) -> Iterator[Entry]:
+    """The entries of a file; those of a session that follow each other are one, with a list under `name`.
+
+    `belongs` gets a value, and whether a session has begun before it.
+    """
+    lines: list[Any] = []
+    for entry in found:
+        if lines and not belongs(entry.value, True):
+            yield Entry({name: lines}, is_listed=True)
+            lines = []
+        if belongs(entry.value, bool(lines)):
+            lines.append(entry.value)
+        else:
+            yield entry
+    if lines:
+        yield Entry({name: lines}, is_listed=True)
 
 
 class SessionMessages:

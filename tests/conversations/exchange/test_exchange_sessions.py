@@ -224,6 +224,14 @@ class TestCodex:
         assert len(said(row)) == 3
 
 
+def test_sessions_and_other_conversations_of_a_file_stay_apart(ada: User) -> None:
+    head = {"id": "old", "timestamp": "2025-08-01T09:00:00Z", "instructions": None}
+    old = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Old."}]}
+    whole = {"title": "-", "messages": [{"role": "user", "content": "Whole."}]}
+    rows = taken(ada, [*chained(user("Claude.")), whole, META, message("user", "Codex."), head, old])
+    assert [said(row) for row in rows] == [[("user", words)] for words in ("Claude.", "Whole.", "Codex.", "Old.")]
+
+
 CLAUDE_LINES = chained(
     user([text("Hi."), result("t0", [text("x")])]), reply("m1", text("I look."), use("t1", command="ls")),
     user([result("t1", "a.py")]), {"type": "system", "subtype": "compact_boundary", "logicalParentUuid": "u2"},
