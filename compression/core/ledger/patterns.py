@@ -18,6 +18,8 @@ TABLES = Path(__file__).parent / "languages"
 TAIL = "[^.!?]*"
 PATTERNS = ("addressed", "anybody", "preference", "decision", "correction", "refuses")
 """The expressions of a table, beside its `orders`, that sentences are compared with. The others are parts of them."""
+_LEAD = "lead"
+"""The words that may stand before an order: most orders of a language begin with them."""
 
 _NAME = re.compile(r"{([a-z_]+)}")
 _INDENTED = re.compile(r"(?:^|\n) *")
@@ -57,8 +59,9 @@ class Language:
         decision: str = "",
         correction: str = "",
         refuses: str = "",
+        lead: str = "",
     ) -> None:
-        self._orders = [Pattern(order) for order in orders]
+        self._orders = [Pattern(order) for order in _joined(orders, lead)]
         self._addressed = Pattern(addressed)
         self._anybody = Pattern(anybody)
         self._refuses = Pattern(refuses) if refuses else None
@@ -85,11 +88,18 @@ class Language:
         return bool(self._addressed.search(sentence) or TECHNICAL.search(sentence))
 
 
+def _joined(orders: tuple[str, ...], lead: str) -> tuple[str, ...]:
+    """The orders, those that begin with `lead` as one expression: a sentence's lead is read once for all of them."""
+    led = [order.removeprefix(lead) for order in orders if lead and order.startswith(lead)]
+    others = tuple(order for order in orders if not lead or not order.startswith(lead))
+    return (f"{lead}(?:{'|'.join(f'(?:{order})' for order in led)})", *others) if led else others
+
+
 @cache
 def language(name: str) -> Language:
     """The language of the table with this name."""
     table = expressions(name)
-    return Language(**{key: table[key] for key in ("orders", *PATTERNS) if key in table})
+    return Language(**{key: table[key] for key in ("orders", *PATTERNS, _LEAD) if key in table})
 
 
 @cache

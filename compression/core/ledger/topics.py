@@ -57,10 +57,24 @@ _SPEAKS = re.compile(
     r"回答|書い|話し",
     re.IGNORECASE,
 )
+_ONLY_IN = re.compile(
+    r"\b(?:only|everything|exclusively|nur|alles|ausschließlich|uniquement|seulement|tout|s[oó]lo|todo|solamente|"
+    r"soltanto|tutto|somente|apenas|tudo)\b|только|вс[её]|只|全部|だけ|のみ",
+    re.IGNORECASE,
+)
+"""Words by which a short sentence orders a language without naming speech: "French only, please"."""
+_MAX_WORDS_OF_ONLY_IN = 8
+_PART = re.compile(
+    r"\b(?:commits?|commit-?\w+|comments?|docstrings?|(?:variable|function|class|file) names?|documentation|readme|"
+    r"e-?mails?|letters?|kommentar\w*|\w+namen|doku\w*|commentaires?|noms? de|comentarios?|nombres? de|commenti|"
+    r"nomi di|coment[aá]rios?|nomes? de)\b|коммит\w*|комментари\w*|注释|提交信息|コメント|コミット",
+    re.IGNORECASE,
+)
+"""Parts of a work whose language is ordered apart from the language of the answers."""
 _SUBJECTS: Final = {
     "emoji": r"emoji|emoticon|smiley|émoji|эмодзи|смайл|表情符号|表情|絵文字",
     "length": r"\b(?:short(?:er)?|brief(?:er)?|concise|terse|succinct|long|(?<!any )(?<!no )longer|length|"
-    r"detail(?:ed)?|verbose|kurz|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|bref|"
+    r"detail(?:ed)?|verbose|kurze?[nr]?|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|bref|"
     r"brèves?|concis|détaill(?:ée?s?|er)|"
     r"extender(?:te|se)?|"
     r"cort[oa]s?|larg[oa]s?|detallad[oa]s?|breves?|brev[ei]|lungh[ei]|dettagliat[oaie]|"
@@ -69,12 +83,13 @@ _SUBJECTS: Final = {
     r"(?:words?|sentences?|lines?|paragraphs?|wörter|worte|sätze|"
     r"mots|phrases|palabras|frases|parole|frasi|palavras|слов|предложени)"
     r"|\bas (?:many|few) (?:words|sentences|lines) as\b|кратк|коротк|"
-    r"字以内|不超过|控制在|文字以内|簡潔|简短|简洁|一文で",
+    r"字以内|不超过|控制在|最多\d+字|文字以内|簡潔|手短|短く|简短|简洁|一文で",
     "apologies": r"apolog|sorry|entschuldig|excuse|disculp|perdón|scus|desculp|извин|道歉|抱歉|謝",
     "name": r"\b(?:call|address|refer to) me\b|\bnenne? mich\b|\bappelle[sz]?-moi\b|\bll[aá]mame\b|\bchiamami\b|"
-    r"\bme chame\b|называй меня|叫我|呼んで",
+    r"\bme chame\b|\bchame-me\b|(?:называй|зови)(?:те)? меня|叫我|呼んで",
     "indentation": r"\b(?:tabs|spaces|indent)\b",
-    "units": r"\b(?:metric|imperial|celsius|fahrenheit|si units)\b",
+    "units": r"\b(?:metric|imperial|celsius|fahrenheit|si units|metrische\w*|métriques?|métric[oa]s?|metric[oa]|"
+    r"metriche)\b|метрическ|公制|英制|メートル法",
     "spelling": r"\b(?:american|british|us|uk|u\.s\.|canadian|australian) (?:english|spelling)s?\b"
     r"|\b(?:amerikanische|britische)s? (?:englisch|rechtschreibung|schreibweise)\b"
     r"|\banglais (?:américain|britannique)\b",
@@ -85,8 +100,8 @@ _SUBJECTS: Final = {
     "clock": r"\b(?:12|24|twelve|twenty-four)[ -]?(?:hour|h)\b(?: (?:times?|clock|format))?",
     "tone": r"\b(?:in)?formal(?:ly|ity)?\b|\bcasual(?:ly)?\b",
     "address": r"\b(?:duz|siez)(?:e|en|t|st)\b|\b(?:tut|vouv)(?:oie[sz]?|oyer|oyez)\b"
-    r"|\btute(?:a|ar|arme|ame|e|es)\b|\bde usted\b"
-    r"|\bd(?:ammi|armi|arci) del (?:tu|lei)\b",
+    r"|\btut[eé](?:a|ar|arme|ame|e|es)\b|\bde usted\b"
+    r"|\bd(?:ammi|armi|arci) del (?:tu|lei)\b|\bна (?:ты|вы)\b|敬語|タメ口|敬语",
     "lists": r"\b(?:bullet|bullets|bullet[- ]points?|bulleted|numbered lists?|prose)\b",
 }
 _BY_SUBJECT = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _SUBJECTS.items()}
@@ -122,12 +137,20 @@ def topic_of(sentence: str) -> Topic:
     forbids = bool(_FORBIDS.search(sentence))
     if not _SCOPED.search(sentence):
         names = subjects_of(sentence)
-        languages = languages_of(sentence) if _SPEAKS.search(sentence) else set()
+        languages = languages_of(sentence) if _orders_language(sentence) else set()
         if not names and len(languages) == 1:
             return Topic("language", languages.pop(), forbids)
         if len(names) == 1 and not languages and len(sentence.split()) <= 16:
             return Topic(names.pop(), "", forbids)
     return topic_of_words(sentence)._replace(forbids=forbids)
+
+
+def _orders_language(sentence: str) -> bool:
+    """Whether a sentence that names a language is about the language of the answers."""
+    if _PART.search(sentence):
+        return False
+    is_short = len(sentence.split()) <= _MAX_WORDS_OF_ONLY_IN
+    return bool(_SPEAKS.search(sentence) or (is_short and _ONLY_IN.search(sentence)))
 
 
 def topic_of_words(sentence: str) -> Topic:

@@ -9,6 +9,7 @@ import pytest
 from compression.core.ledger.find import find_entries
 from compression.core.ledger.topics import topic_of
 from compression.core.ledger.values import MAX_ENTRIES, MAX_ENTRY_CHARS
+from tests.core.ledger.language_cases import PASSING_IN, STANDING_IN
 from tests.core.ledger.order_cases import ASKED, PASSING, STANDING
 
 SURE = [
@@ -259,6 +260,20 @@ def test_a_sentence_for_this_once_puts_nothing_in_force(sentence: str) -> None:
     assert not any(entry.is_sure for entry in find_entries(sentence))
 
 
+@pytest.mark.parametrize("language", STANDING_IN)
+def test_an_order_for_good_is_in_force_at_once_in_other_languages(language: str) -> None:
+    orders = STANDING_IN[language].strip().splitlines()
+    found = {order: [(entry.kind, entry.is_sure) for entry in find_entries(order)] for order in orders}
+    assert [order for order, entries in found.items() if entries != [("rule", True)]] == []
+
+
+@pytest.mark.parametrize("language", PASSING_IN)
+def test_a_sentence_for_this_once_puts_nothing_in_force_in_other_languages(language: str) -> None:
+    sentences = PASSING_IN[language].strip().splitlines()
+    in_force = [one for one in sentences if any(entry.is_sure for entry in find_entries(one))]
+    assert in_force == []
+
+
 def test_an_entry_is_its_whole_sentence_however_long() -> None:
     sentence = "Always " + "check the port and the host and the path, and then " * 12 + "tell me."
     (found,) = find_entries(f"Hello. {sentence} Thanks!")
@@ -313,6 +328,13 @@ def test_entries_of_a_message_are_bounded() -> None:
         ("Keep answers under 100 words.", "Answer in two sentences."),
         ("No emojis.", "You can use emojis again."),
         ("Use tabs.", "Always use spaces."),
+        ("French only, please.", "Only German from now on."),
+        ("Bitte nur auf Deutsch.", "À partir de maintenant, tout en français."),
+        ("请只用中文。", "日本語だけでお願いします。"),
+        ("每个回答最多100字。", "Bitte kurze Antworten."),
+        ("Зови меня Макс.", "Chame-me Capitão."),
+        ("敬語で話してください。", "タメ口で話して。"),
+        ("Utilise le système métrique.", "Use imperial units."),
         ("请始终用中文回答。", "Répondez toujours en anglais."),
         ("必ず日本語で答えてください。", "Antworte immer auf Deutsch."),
     ],
@@ -326,6 +348,8 @@ def test_a_later_entry_about_the_same_thing_takes_an_earlier_ones_place(earlier:
     [
         ("Never use port 8080.", "Never use port 9090."),
         ("Never answer in French.", "Always answer in German."),
+        ("Always answer in German.", "Write commit messages in English."),
+        ("Antworte immer auf Deutsch.", "Schreibe Kommentare auf Englisch."),
         ("Keep answers short.", "Keep answers short when I ask about ports."),
         ("Always answer in French.", "Never restart it on Fridays."),
         ("No emojis.", "Always use tabs."),
