@@ -10,6 +10,7 @@ from compression.core.ledger.find import find_entries
 from compression.core.ledger.topics import topic_of
 from compression.core.ledger.values import MAX_ENTRIES, MAX_ENTRY_CHARS
 from tests.core.ledger.language_cases import PASSING_IN, STANDING_IN
+from tests.core.ledger.noted_cases import NOT_NOTED, NOTED
 from tests.core.ledger.order_cases import ASKED, PASSING, STANDING
 
 SURE = [
@@ -243,6 +244,16 @@ def test_all_else_is_not_sure(sentence: str) -> None:
 def test_what_is_less_sure_is_noted_with_its_kind(sentence: str, kind: str) -> None:
     (found,) = find_entries(sentence)
     assert (found.kind, found.text, found.is_sure) == (kind, sentence, False)
+
+
+@pytest.mark.parametrize("kind", NOTED)
+def test_preferences_decisions_and_corrections_are_noted_in_the_words_that_people_use(kind: str) -> None:
+    kinds = {sentence: [entry.kind for entry in find_entries(sentence)] for sentence in NOTED[kind]}
+    assert [sentence for sentence, found in kinds.items() if found != [kind]] == []
+
+
+def test_talk_that_settles_nothing_is_not_noted() -> None:
+    assert [sentence for sentence in NOT_NOTED if find_entries(sentence)] == []
 
 
 @pytest.mark.parametrize("sentence", STANDING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compression.core.ledger.personal_facts import MAX_FACTS, MAX_READ_CHARS, facts_about_oneself
+from tests.core.ledger import fact_cases
 from tests.growth import growth, repeated
 
 STATED = (
@@ -65,6 +66,19 @@ NOT_STATED = (
 def test_a_stated_fact_is_found_whole(text: str) -> None:
     (found,) = facts_about_oneself(f"Hello there. {text}")
     assert (found.kind, found.text, found.is_sure) == ("fact", text, False)
+
+
+def test_lasting_facts_are_found_in_the_words_that_people_use() -> None:
+    assert [sentence for sentence in fact_cases.STATED if not facts_about_oneself(sentence)] == []
+    assert [sentence for sentence in fact_cases.NOT_STATED if facts_about_oneself(sentence)] == []
+
+
+@pytest.mark.parametrize(
+    "sentence", ["I'm Ana.", "I just moved to Berlin.", "Ich bin nach Berlin gezogen.", "我搬到上海了。"]
+)
+def test_a_name_or_a_home_replaces_the_one_before(sentence: str) -> None:
+    (fact,) = facts_about_oneself(sentence)
+    assert fact.topic.name in ("own name", "own home")
 
 
 @pytest.mark.parametrize("text", NOT_STATED)
