@@ -29,6 +29,19 @@ WITH_FACTS = frozenset(
 """Tags around files, outputs and chosen text, which have facts."""
 _OF_A_TOOL = re.compile(r"<system-reminder>\s*(?:Called the |Result of calling the )")
 """Claude Code's reminder with a file that the person named by @."""
+_WHOLE = re.compile(
+    r"\s*(?:(?P<environment>This is the (?:Qwen Code|Gemini CLI)\. We are setting up the context for our chat\."
+    r"|I switched to a new code base\. Please don't consider the above files"
+    r"|Change get_factorial\(\) to use math\.factorial\Z"
+    r"|Refactor hello\(\) into its own file\.\Z)"
+    r"|I spoke to you previously about a number of things\.|I have \*added these files to the chat\*"
+    r"|Here are summaries of some files present in my git repository\."
+    r"|Here are some READ ONLY files, provided for your reference\.)"
+)
+"""The beginnings of whole messages that Qwen Code, Gemini CLI and Aider write in the person's name.
+
+Aider's are its examples, its files and its summary of earlier messages.
+"""
 MAX_TAGS = 200
 """The most tags of a message that are paired."""
 _OPENING = re.compile(rf"<({'|'.join(map(re.escape, TAGS))})(?: [^<>\n]{{0,200}})?>")
@@ -39,7 +52,12 @@ Places = tuple[tuple[int, int], ...]
 
 
 def places_in(text: str) -> Places:
-    """(start, length) of each text in known tags, in order; one without its closing tag is the person's own."""
+    """(start, length) of each text in known tags, in order; one without its closing tag is the person's own.
+
+    A message that a client writes as a whole is one place.
+    """
+    if _WHOLE.match(text):
+        return ((0, len(text)),)
     found: list[tuple[int, int]] = []
     unclosed: set[str] = set()
     at = 0
@@ -63,5 +81,7 @@ def without_facts(text: str, places: Places) -> Places:
 
 
 def _has_facts(text: str, start: int) -> bool:
+    if whole := _WHOLE.match(text, start):
+        return not whole["environment"]
     opening = _OPENING.match(text, start)  # None at a heading
     return bool(opening and (opening[1] in WITH_FACTS or _OF_A_TOOL.match(text, start)))

@@ -24,6 +24,12 @@ AGENTS = "# AGENTS.md instructions for /work\n\n<INSTRUCTIONS>\nAlways run the t
         (f"{AGENTS}\n{ENVIRONMENT}", ""),
         ("<system-reminder>never closed. What now?", "<system-reminder>never closed. What now?"),
         ("Use <div> and <b>bold</b>.", "Use <div> and <b>bold</b>."),
+        ("This is the Qwen Code. We are setting up the context for our chat.\nMy operating system is: linux", ""),
+        ("I have *added these files to the chat* so you can go ahead and edit them.\n\na.py\n```\nx = 1\n```", ""),
+        ("I switched to a new code base. Please don't consider the above files or try to edit them any longer.", ""),
+        ("Refactor hello() into its own file.", ""),
+        ("Refactor hello() into its own file. Then test it.", "Refactor hello() into its own file. Then test it."),
+        ("I said: This is the Qwen Code. We set up.", "I said: This is the Qwen Code. We set up."),
         ('<file path="a.py">\nx = 1\n</file> Explain.', "Explain."),
     ],
 )
@@ -41,6 +47,10 @@ def facts(*messages: dict[str, str]) -> set[str]:
 def test_reminders_and_environments_have_no_facts_and_files_do() -> None:
     text = f"{AGENTS}\n{ENVIRONMENT}\n{REMINDER}\n<file path='a.py'>\nport = 5434\n</file>\nMove it to /srv/zebra."
     assert facts({"role": "user", "content": text}) == {"a.py", "5434", "/srv/zebra"}
+    context = "This is the Gemini CLI. We are setting up the context for our chat.\nFolder: /srv/gnu"
+    assert facts({"role": "user", "content": context}) == set()
+    added = "I have *added these files to the chat* so you can go ahead and edit them.\n\nPort 8443 of /srv/yak."
+    assert facts({"role": "user", "content": added}) == {"8443", "/srv/yak"}
     named = "<system-reminder>\nResult of calling the Read tool: the port is 8443\n</system-reminder>"
     assert facts({"role": "user", "content": named}) >= {"8443"}
 

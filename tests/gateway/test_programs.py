@@ -1,4 +1,4 @@
-"""Claude Code and opencode, as they come from npm, work through the gateway over several windows."""
+"""Programs for code, as they come from npm, work through the gateway over several windows."""
 
 from __future__ import annotations
 
@@ -129,4 +129,57 @@ def test_opencode_never_overflows_the_window(caller: Caller, tmp_path: Path, pac
     assert "It is done." in said
     *_, called, result = caller.served.llm.chats[1].messages
     assert "code-0" in called["tool_calls"][0]["function"]["arguments"] and "3400" in result["content"]
+    require_bounded(caller)
+
+
+def command_of(program: str, caller: Caller, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The command of a program that answers "Count the numbers.", and its environment; writes its settings."""
+    url, key, prompt = caller.url, caller.served.key, "Count the numbers."
+    home = folder / "home"
+    if program == "qwen":
+        options = ["--auth-type", "openai", "--openai-base-url", url, "--openai-api-key", key, "-m", "scripted", "-y"]
+        return [program, *options, prompt], {}
+    if program == "qwen by Messages":
+        environment = {"ANTHROPIC_BASE_URL": caller.served.site.url, "ANTHROPIC_API_KEY": key}
+        return ["qwen", "--auth-type", "anthropic", "-m", "scripted", "-y", prompt], environment
+    if program == "pi":
+        model = {"id": "scripted", "contextWindow": 200_000, "maxTokens": 8_000}
+        provider = {"baseUrl": url, "api": "openai-completions", "apiKey": key, "models": [model]}
+        (home / ".pi" / "agent").mkdir(parents=True)
+        (home / ".pi" / "agent" / "models.json").write_text(json.dumps({"providers": {"site": provider}}))
+        return [program, "-p", "--provider", "site", "--model", "scripted", prompt], {}
+    if program == "cn":
+        model = {"name": "scripted", "provider": "openai", "model": "scripted", "apiBase": url, "apiKey": key,
+                 "capabilities": ["tool_use"], "defaultCompletionOptions": {"contextLength": 200_000}}  # fmt: skip
+        (folder / "cn.yaml").write_text(
+            json.dumps({"name": "t", "version": "1.0.0", "schema": "v1", "models": [model]})
+        )
+        return [program, "--config", str(folder / "cn.yaml"), "--auto", "-p", prompt], {}
+    ran([program, "auth", "-p", "openai", "-k", key, "-m", "scripted", "-b", url], folder)
+    return [program, "-P", "openai-compatible", "-m", "scripted", prompt], {}
+
+
+@pytest.mark.parametrize(
+    ("program", "package", "tool", "argument"),
+    [
+        ("qwen", "@qwen-code/qwen-code", "run_shell_command", "command"),
+        ("qwen by Messages", "@qwen-code/qwen-code", "run_shell_command", "command"),
+        ("pi", "@mariozechner/pi-coding-agent", "bash", "command"),
+        ("cn", "@continuedev/cli", "Bash", "command"),
+        ("cline", "cline", "run_commands", "commands"),
+    ],
+)
+def test_other_programs_never_overflow_the_window(
+    caller: Caller, tmp_path: Path, program: str, package: str, tool: str, argument: str
+) -> None:
+    if not shutil.which(program.split()[0]):
+        pytest.skip(f"{program} is not here: npm install -g {package}")
+    for number in range(STEPS):
+        shell = COUNTED.format(number=number)
+        arguments = {argument: [shell] if argument == "commands" else shell, "is_background": False}
+        caller.served.llm.enqueue("", calls=[(tool, json.dumps(arguments))])
+    caller.served.llm.enqueue("It is done.")
+    (tmp_path / "home").mkdir()
+    command, environment = command_of(program, caller, tmp_path)
+    assert "It is done." in ran(command, tmp_path, **environment)
     require_bounded(caller)
