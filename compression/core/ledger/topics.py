@@ -74,7 +74,7 @@ _PART = re.compile(
 _SUBJECTS: Final = {
     "emoji": r"emoji|emoticon|smiley|émoji|эмодзи|смайл|表情符号|表情|絵文字",
     "length": r"\b(?:short(?:er)?|brief(?:er)?|concise|terse|succinct|long|(?<!any )(?<!no )longer|length|"
-    r"detail(?:ed)?|verbose|kurze?[nr]?|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|bref|"
+    r"detail(?:ed)?|verbose|kurze?[nr]?|kürzer|knapp(?:er)?|länger\w*|ausführlich\w*|courte?s?|longues?|longuement|bref|"
     r"brèves?|concis|détaill(?:ée?s?|er)|"
     r"extender(?:te|se)?|"
     r"cort[oa]s?|larg[oa]s?|detallad[oa]s?|breves?|brev[ei]|lungh[ei]|dettagliat[oaie]|"
@@ -82,13 +82,13 @@ _SUBJECTS: Final = {
     r"due|tre|quattro|cinque|dois|três|quatro) "
     r"(?:words?|sentences?|lines?|paragraphs?|wörter|worte|sätze|"
     r"mots|phrases|palabras|frases|parole|frasi|palavras|слов|предложени)"
-    r"|\bas (?:many|few) (?:words|sentences|lines) as\b|кратк|коротк|"
+    r"|\bas (?:many|few) (?:words|sentences|lines) as\b|кратк|коротк|длинн|подробн|长一点|更长|長く|"
     r"字以内|不超过|控制在|最多\d+字|文字以内|簡潔|手短|短く|简短|简洁|一文で",
     "apologies": r"apolog|sorry|entschuldig|excuse|disculp|perdón|scus|desculp|извин|道歉|抱歉|謝",
     "name": r"\b(?:call|address|refer to) me\b|\bnenne? mich\b|\bappelle[sz]?-moi\b|\bll[aá]mame\b|\bchiamami\b|"
     r"\bme chame\b|\bchame-me\b|(?:называй|зови)(?:те)? меня|叫我|呼んで",
     "indentation": r"\b(?:tabs|spaces|indent)\b",
-    "units": r"\b(?:metric|imperial|celsius|fahrenheit|si units|metrische\w*|métriques?|métric[oa]s?|metric[oa]|"
+    "units": r"\b(?:metric|imp[eé]ria\w+|celsius|fahrenheit|si units|metrische\w*|métriques?|métric[oa]s?|metric[oa]|"
     r"metriche)\b|метрическ|公制|英制|メートル法",
     "spelling": r"\b(?:american|british|us|uk|u\.s\.|canadian|australian) (?:english|spelling)s?\b"
     r"|\b(?:amerikanische|britische)s? (?:englisch|rechtschreibung|schreibweise)\b"
@@ -114,7 +114,9 @@ _SCOPED = re.compile(
 _FORBIDS = re.compile(
     r"\b(?:never|not|no|don['’]?t|stop|avoid|without|zero|skip|nie(?:mals)?|kein\w*|nicht|jamais|pas|plus|sans|ne|"
     r"nunca|jamás|sin|no|mai|non|niente|senza|"
-    r"não|jamais|sem)\b|n['’]|никогда|\bне\b|\bбез\b|нельзя|不|别|禁止|勿|ない|禁",
+    r"não|jamais|sem|nichts|rien|nada|niente|nulla|ничего|verboten|tabu|unerwünscht|forbidden|banned|prohibited|"
+    r"off[- ]limits|interdit\w*|prohibid\w*|vietat\w*|proibid\w*)\b|запрещ|n['’]|"
+    r"никогда|\bне\b|\bбез\b|нельзя|不|别|禁止|勿|ない|禁",
     re.IGNORECASE,
 )
 EMPTY_WORDS: Final = words(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from compression.core.ledger.find import find_entries
 from compression.core.ledger.own_words import own_sentences
 from compression.core.ledger.topics import topic_of
 from compression.core.ledger.withdrawals import Rule, WithdrawnRule, rule_meant
@@ -11,6 +12,7 @@ from tests.core.ledger.withdrawal_cases import (
     MORE_RULES,
     MORE_WITHDRAWALS,
     OTHERS,
+    PAIRS,
     RULES,
     WITHDRAWALS,
 )
@@ -32,6 +34,16 @@ def test_withdrawals_end_their_rule_and_no_other() -> None:
                 missed.append(withdrawal)
                 break
     assert len(WITHDRAWALS) == 68 and len(missed) <= 3, missed
+
+
+def test_rules_of_other_languages_are_taken_back_or_replaced() -> None:
+    kept = []
+    for rule, later in PAIRS:
+        ended = any(one.is_sure and one.place == len(OTHERS) for one in meant(later, (*OTHERS, rule)))
+        sure = [entry.topic for entry in find_entries(later) if entry.kind == "rule" and entry.is_sure]
+        if not ended and not any(topic.replaces(topic_of(rule)) for topic in sure):
+            kept.append((rule, later))
+    assert kept == []
 
 
 @pytest.mark.parametrize(("rule", "withdrawal"), MORE_WITHDRAWALS)

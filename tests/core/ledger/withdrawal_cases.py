@@ -509,3 +509,74 @@ Volte ao resumo do capítulo.
 """.strip().splitlines()
 )
 """Sentences with the words of withdrawals that take nothing back."""
+
+PAIRS = [
+    tuple(pair.split("|"))
+    for pair in """
+Bitte nur auf Deutsch.|Du kannst wieder Englisch schreiben.
+Ab jetzt alles auf Deutsch.|Ab jetzt alles auf Englisch.
+Alle Antworten bitte auf Deutsch.|Antworte wieder auf Englisch.
+Emojis sind verboten.|Emojis sind wieder erlaubt.
+Ich will keine Emojis sehen.|Emojis sind jetzt okay.
+Maximal 100 Wörter pro Antwort.|Du darfst wieder länger schreiben.
+Nach jeder Änderung die Tests ausführen.|Du musst die Tests nicht mehr nach jeder Änderung ausführen.
+Lösche nichts, ohne zu fragen.|Du darfst jetzt ohne zu fragen löschen.
+Warte vor jedem Schritt auf meine Bestätigung.|Du brauchst nicht mehr auf meine Bestätigung zu warten.
+Sieze mich bitte.|Du kannst mich wieder duzen.
+Nenn mich Käpt'n.|Nenn mich nicht mehr Käpt'n.
+Sprich ab jetzt wie ein Pirat mit mir.|Hör auf, wie ein Pirat zu sprechen.
+Stell mir keine Rückfragen.|Du darfst wieder Rückfragen stellen.
+Nenne für jede Behauptung eine Quelle.|Quellen sind nicht mehr nötig.
+Verwende metrische Einheiten.|Verwende wieder imperiale Einheiten.
+Keine Schmeicheleien.|Vergiss das mit den Schmeicheleien.
+Uniquement en français, s'il te plaît.|Tu peux répondre en anglais de nouveau.
+Les émojis sont interdits.|Les émojis sont de nouveau permis.
+100 mots maximum par réponse.|Tu peux écrire plus longuement.
+Après chaque modification, lance les tests.|Tu n'as plus besoin de lancer les tests après chaque modification.
+Ne supprime rien sans me demander.|Tu peux supprimer sans me demander maintenant.
+Attends ma confirmation avant chaque étape.|Plus besoin d'attendre ma confirmation.
+Appelle-moi Capitaine.|Ne m'appelle plus Capitaine.
+Vouvoie-moi.|Tu peux me tutoyer.
+Parle-moi comme un pirate à partir de maintenant.|Arrête de parler comme un pirate.
+Ne me pose pas de questions.|Tu peux de nouveau me poser des questions.
+Solo en español, por favor.|Puedes volver a responder en inglés.
+Los emojis están prohibidos.|Los emojis están permitidos otra vez.
+Máximo 100 palabras por respuesta.|Puedes extenderte de nuevo.
+Después de cada cambio, ejecuta las pruebas.|Ya no hace falta que ejecutes las pruebas después de cada cambio.
+No borres nada sin preguntar.|Ya puedes borrar sin preguntar.
+Espera mi confirmación antes de cada paso.|Ya no esperes mi confirmación.
+Llámame Capitán.|No me llames más Capitán.
+Trátame de usted.|Puedes tutearme.
+Háblame como un pirata a partir de ahora.|Deja de hablar como un pirata.
+Solo in italiano, per favore.|Puoi rispondere di nuovo in inglese.
+Le emoji sono vietate.|Le emoji sono di nuovo permesse.
+Massimo 100 parole per risposta.|Puoi scrivere risposte più lunghe.
+Aspetta la mia conferma prima di ogni passo.|Non devi più aspettare la mia conferma.
+Chiamami Capitano.|Non chiamarmi più Capitano.
+Dammi del lei.|Puoi darmi del tu.
+Somente em português, por favor.|Pode responder em inglês de novo.
+Emojis são proibidos.|Emojis são permitidos de novo.
+Espere a minha confirmação antes de cada passo.|Não precisa mais esperar a minha confirmação.
+Me chame de Capitão.|Não me chame mais de Capitão.
+Только по-русски, пожалуйста.|Можешь снова отвечать по-английски.
+Эмодзи запрещены.|Эмодзи снова разрешены.
+Максимум 100 слов на ответ.|Можешь снова писать длиннее.
+После каждого изменения запускай тесты.|Больше не нужно запускать тесты после каждого изменения.
+Жди моего подтверждения перед каждым шагом.|Больше не жди моего подтверждения.
+Зови меня Макс.|Не называй меня больше Макс.
+Обращайся ко мне на вы.|Давай на ты.
+请只用中文。|可以重新用英文回答了。
+你的回答不能包含表情符号。|可以再用表情符号了。
+每个回答最多100字。|可以写长一点了。
+每次修改后都要运行测试。|不用再每次修改后运行测试了。
+每一步之前等我确认。|不用再等我确认了。
+叫我队长。|别再叫我队长了。
+日本語だけでお願いします。|また英語で答えてもいいです。
+絵文字は禁止です。|絵文字を使ってもいいです。
+回答は100字以内で。|もっと長く書いてもいいです。
+変更するたびにテストを実行してください。|もうテストを実行しなくていいです。
+私のことは船長と呼んで。|もう船長と呼ばないで。
+敬語で話してください。|タメ口でいいよ。
+""".strip().splitlines()
+]
+"""A rule, and the sentence that ends or replaces it, in eight languages."""
