@@ -435,6 +435,34 @@ Escreva as mensagens de commit em inglês.
 
 PASSING_IN = {
     "german": """
+Putze nach jedem Essen deine Zähne.
+Trink vor jeder Mahlzeit ein Glas Wasser.
+Sag deiner Schwester, sie soll immer anrufen.
+Nimm für jeden Tag ein frisches Hemd mit.
+Frag vor jeder Aufgabe deinen Lehrer.
+Bitte nur mit Karte zahlen.
+Alle Antworten der Teilnehmer müssen geprüft werden.
+Jede Antwort kostet zehn Punkte.
+Tabellen sind nicht erlaubt in der Prüfung, sagte die Lehrerin.
+Wir sprechen Deutsch zu Hause.
+Lass uns morgen weiterreden.
+Sprich mit deinem Chef.
+Ruf mich an, bevor du kommst.
+Nenn mich altmodisch, aber ich mag Briefe.
+Nenn mich verrückt.
+Schreib deinem Chef auf Deutsch.
+Schreib ihm, dass ich komme.
+Erkläre deinem Sohn alles so, dass er es versteht.
+Höchstens zehn Personen pro Aufzug.
+Keine Witze über meine Mutter.
+Ich mag keine Witze.
+In diesem Projekt arbeiten zwanzig Leute.
+Für dieses Projekt brauchen wir Geld.
+Regel Nummer eins im Leben: nie aufgeben.
+Führe ein Tagebuch.
+Führ den Hund aus.
+Halte dich kurz fest.
+Bring die Kinder nach jeder Stunde nach Hause.
 Erklär mir, wie TCP funktioniert.
 Schreib mir eine kurze Mail an meinen Chef.
 Übersetze das ins Englische.
@@ -499,6 +527,22 @@ Sag nichts.
 Lies die Datei nicht.
 """,
     "french": """
+Ajoute du sel à chaque étape de la recette.
+Dis bonjour à chaque personne.
+Bois de l'eau avant chaque repas.
+Appelle-moi folle, mais j'aime ça.
+Appelle-moi plus tard.
+Parle-moi de tes vacances en français.
+Parlons en français avec grand-mère demain.
+Les blagues sont interdites à table.
+Je voudrais tes réponses à mes lettres.
+Attends-moi après chaque cours.
+Garde tes textes dans un tiroir.
+Mes réponses courtes l'ont fâché.
+Règle numéro un : ne jamais abandonner.
+Quand tu cites ta mère, tu pleures.
+Pose tes valises.
+Cache les cadeaux.
 Explique-moi comment marche TCP.
 Écris un court mail à mon chef.
 Traduis ça en anglais.
@@ -554,6 +598,18 @@ Utilise le deuxième tableau.
 Dans ce projet, nous utilisons des tabulations.
 """,
     "spanish": """
+Añade sal en cada paso de la receta.
+Bebe agua antes de cada comida.
+Llámame loca, pero me gusta.
+Hablemos en español con la abuela.
+Las bromas están prohibidas en la mesa.
+Quiero tus respuestas a mis cartas.
+Espera a tu hermana después de cada clase.
+Cuando cites a tu madre, llora un poco.
+Guarda tus textos en un cajón.
+Usa una tabla de madera.
+Oculta los regalos.
+Regla número uno de la vida: nunca rendirse.
 Explícame cómo funciona TCP.
 Escribe un correo corto a mi jefe.
 Traduce esto al inglés.
@@ -604,6 +660,14 @@ Da un ejemplo.
 Sin azúcar, por favor.
 """,
     "italian": """
+Aggiungi sale a ogni passaggio della ricetta.
+Bevi acqua prima di ogni pasto.
+Chiamami pazza, ma mi piace.
+Le battute sono vietate a tavola.
+Usa una tabella di marcia.
+Parliamo in italiano con la nonna domani.
+Aspetta tua sorella.
+Nascondi i regali.
 Spiegami come funziona TCP.
 Scrivi una breve mail al mio capo.
 Traduci questo in inglese.
@@ -636,6 +700,12 @@ Dammi un JSON.
 Traduci la frase in inglese.
 """,
     "portuguese": """
+Adicione sal em cada passo da receita.
+Beba água antes de cada refeição.
+Me chame de louca, mas eu gosto.
+As piadas são proibidas à mesa.
+Use uma tabela de madeira.
+Esconda os presentes.
 Explique-me como funciona o TCP.
 Escreva um e-mail curto para o meu chefe.
 Traduza isto para inglês.
@@ -669,6 +739,14 @@ Me dê um JSON.
 Traduza a frase para inglês.
 """,
     "russian": """
+Добавляй соль на каждом шаге рецепта.
+Пей воду перед каждой едой.
+Называй меня сумасшедшей, но мне нравится.
+Шутки запрещены за столом.
+Жди меня после каждого урока.
+Говори с мамой по-русски.
+Будь здоров!
+Будь осторожен.
 Объясни, как работает TCP.
 Напиши короткое письмо моему начальнику.
 Переведи это на английский.
@@ -704,6 +782,13 @@ Traduza a frase para inglês.
 Отвечай на вопрос 3.
 """,
     "chinese": """
+每次吃饭前要洗手。
+每一步都要走好。
+我们说好了明天见。
+我们用中文聊了很久。
+叫我明天来。
+别开玩笑了。
+这个项目用了三年。
 解释一下TCP是怎么工作的。
 给我老板写一封简短的邮件。
 把这个翻译成英文。
@@ -751,6 +836,13 @@ Traduza a frase para inglês.
 我不想看到他。
 """,
     "japanese": """
+食事のたびに歯を磨いてください。
+毎回の答えが違う。
+すべてのステップで塩を加えて。
+冗談はやめて。
+お土産はいりません。
+標準語で話していた。
+明日は日本語で話しましょうか。
 TCPの仕組みを説明してください。
 上司に短いメールを書いてください。
 これを英語に翻訳してください。
