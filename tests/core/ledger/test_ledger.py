@@ -324,6 +324,16 @@ def test_a_list_of_rules_is_a_rule_a_line() -> None:
     assert [found.text for found in find_entries(text)] == ["Always use tabs.", "Never use `eval`.", "No emojis."]
 
 
+@pytest.mark.parametrize(
+    "piece", ["so ", "1 and ", "in this chat, ", "make sure that ", "first rule ", "bitte ", "et "]
+)
+def test_a_sentence_of_words_that_begin_orders_is_read_in_no_time(piece: str) -> None:
+    """Many of these words can be read in two ways, so that the time doubled with each."""
+    began = time.monotonic()
+    find_entries(piece * (MAX_ENTRY_CHARS // len(piece) - 1))
+    assert time.monotonic() - began < 3
+
+
 def test_entries_of_a_message_are_bounded() -> None:
     text = "\n".join(f"Never use port {number}." for number in range(5_000))
     assert len(find_entries(text)) == MAX_ENTRIES
