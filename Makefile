@@ -79,6 +79,7 @@ torture: needs
 	@KILLS_EVERY=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/ops/test_releases.py tests/faults/test_killed_saves.py
 	@FAULTY_TURNS=500 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/turns/test_mixed_faults.py
 	@FUZZ_CASES=2000 $(PYTHON) -m pytest -q -n 2 --timeout=0 tests/fuzzing
+	@$(PYTHON) -m tests.torture.expressions
 	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture.floods
 	@$(PYTHON) -m tests.torture

@@ -424,6 +424,24 @@ def test_finding_takes_time_in_proportion_to_the_text(piece: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "My " + "10 " * 40 + "are numbers",
+        "No emojis" + " in each code, ever" * 20 + " ~",
+        "请你" * 40 + "看",
+        "在本项目请你" * 40 + "看",
+        "无论如何都" * 40 + "看",
+    ],
+    ids=lambda sentence: sentence[:10],
+)
+def test_a_sentence_that_repeats_words_of_orders_is_read_at_once(sentence: str) -> None:
+    find_entries.cache_clear()
+    begin = time.process_time()
+    find_entries(sentence)
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
     ("rule", "other"),
     [
         ("Use tabs, not spaces.", "Actually, use spaces, not tabs."),
