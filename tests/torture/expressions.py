@@ -94,6 +94,7 @@ def _compiled() -> list[tuple[str, int, str]]:
 def _compile_languages() -> None:
     """Compile the expressions of sentences, which wait until a sentence is read."""
     from compression.core.ledger import english, patterns, withdrawals
+    from compression.core.text import relative_dates
 
     made = [english._pattern(name) for name, one in patterns.expressions("english").items() if isinstance(one, str)]
     for table in patterns.TABLES.glob("*.toml"):
@@ -103,6 +104,8 @@ def _compile_languages() -> None:
         withdrawals._pattern(form)
     for pattern in [*made, *(one for one in gc.get_objects() if isinstance(one, patterns.Pattern))]:
         _ = pattern._compiled
+    for language in relative_dates._languages():
+        _ = language._expression
 
 
 def _slow_texts(expression: str, flags: int) -> Iterator[str]:

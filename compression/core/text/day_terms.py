@@ -9,7 +9,7 @@ from itertools import islice
 
 from compression.core.text.dates import days_in
 from compression.core.text.patterns import DATE
-from compression.core.text.relative_dates import WEEKDAYS, day_of, relative_days
+from compression.core.text.relative_dates import relative_days
 
 PREFIX = "_d"
 """The beginning of a day's term: no word of a text gives a term with an underscore."""
@@ -19,20 +19,6 @@ MAX_NUMBERS = 500
 """The most numbers of one text that are looked at for dates."""
 MAX_CHARS = 100_000
 """The characters of a text that are read for days."""
-_AGO = {
-    -1: "gestern hier ayer ieri ontem вчера gisteren wczoraj 昨天 昨日",
-    -2: "vorgestern avant-hier anteayer anteontem позавчера eergisteren przedwczoraj 前天 一昨日",
-}
-_DAYS_AGO = {word: days for days, words in _AGO.items() for word in words.split()}
-_OTHERS = re.compile(
-    "|".join(
-        rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" if word[0] < "\u2000" else re.escape(word)
-        for word in sorted(_DAYS_AGO, key=len, reverse=True)
-    ),
-    re.IGNORECASE,
-)
-_RELATIVE = ("yesterday", "tomorrow", " ago", *WEEKDAYS)
-"""A text without any of these names no relative day in English: most texts are read no further."""
 _NUMBER = re.compile(r"(?<![^\W_])\d{1,4}(?!\d)")
 _MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
 _PARTS = ("-", ".", "/", "年")
@@ -57,14 +43,7 @@ def days_named(text: str, said: date) -> Iterator[tuple[date, int]]:
     """
     text = text[:MAX_CHARS]
     yield from _dates(text, said)
-    small = text.lower()
-    if any(word in small for word in _RELATIVE):
-        yield from relative_days(text, said)
-    if any(word in small for word in _DAYS_AGO):
-        for found in _OTHERS.finditer(text):
-            days = _DAYS_AGO.get(found.group().lower())  # None: a letter that only looks like another one
-            if days and (day := day_of(said, days)):
-                yield day, found.start()
+    yield from relative_days(text, said)
 
 
 def _dates(text: str, said: date) -> Iterator[tuple[date, int]]:
