@@ -33,8 +33,8 @@ MAX_VERBATIM = 1_000
 terms."""
 
 _SPEAKER = re.compile(r"[^\W_][\w .'-]{0,23}(?:, \d{4}-\d\d-\d\d)?: ")
-_DATE = re.compile(rf" \((?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{4}})?|\d{{4}})\)")
-"""A date that `extractive.dates` has added."""
+_DATE = re.compile(rf" \((?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{4}})?|\d{{4}}(?:-\d\d){{0,2}})\)")
+"""A date that `relative_dates.resolve` has added."""
 
 Index = Mapping[str, Sequence[int]]
 """For each term, the indexes of the sources that contain it, in order."""
