@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from compression.core.text.patterns import DATE
+from compression.core.text.patterns import DATE, OTHER_MONTHS
 
 NEAR_DAYS = 21
 """The days around a message within which a date may be its "yesterday" or "in three weeks": no message need have it."""
@@ -18,6 +18,7 @@ NEAR_YEARS = 10
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAME = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*", re.IGNORECASE)
+_OTHERS = [re.compile(rf"\b(?:{names})\b", re.IGNORECASE) for names in OTHER_MONTHS]
 _CLOCK = re.compile(r"(?<!\d)(?:(\d{1,2}):(\d{2})|(\d{1,2})(?=\s?[ap]\.?m\b))", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _FOUR = re.compile(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)")
@@ -72,18 +73,28 @@ def times_in(text: str) -> list[int]:
 
 def _days(text: str) -> Iterator[Day]:
     numbers = [int(digits) for digits in _DIGITS.findall(text)[:3]]
-    if name := _NAME.search(text):
-        month = _MONTHS.index(name.group()[:3].lower()) + 1
+    if month := _month(text):
         years, others = [n for n in numbers if n > 31], [n for n in numbers if n <= 31]
         yield Day(years[0] if years else None, month, others[0] if others else None)
     elif "年" in text or (len(numbers) == 3 and numbers[0] > 31):
         year, month_or_none, day_or_none = (*numbers, None, None)[:3]
         yield Day(year, month_or_none, day_or_none)
+    elif "月" in text:
+        yield Day(None, *numbers[:2])
     elif len(numbers) == 3:
         first, second, year = numbers
         year += 2_000 if year < 70 else 1_900 if year < 100 else 0
         yield Day(year, first, second)
         yield Day(year, second, first)
+
+
+def _month(text: str) -> int:
+    """The month that a date names, from 1 on; 0 if it names none."""
+    for place, names in enumerate(_OTHERS, 1):
+        if names.search(text):
+            return place
+    name = _NAME.search(text)
+    return _MONTHS.index(name.group()[:3].lower()) + 1 if name else 0
 
 
 def _is_day(day: Day) -> bool:

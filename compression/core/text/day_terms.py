@@ -8,7 +8,7 @@ from datetime import date
 from itertools import islice
 
 from compression.core.text.dates import days_in
-from compression.core.text.patterns import DATE
+from compression.core.text.patterns import DATE, OTHER_MONTHS
 from compression.core.text.relative_dates import relative_days
 
 PREFIX = "_d"
@@ -19,9 +19,9 @@ MAX_NUMBERS = 500
 """The most numbers of one text that are looked at for dates."""
 MAX_CHARS = 100_000
 """The characters of a text that are read for days."""
-_NUMBER = re.compile(r"(?<![^\W_])\d{1,4}(?!\d)")
-_MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
-_PARTS = ("-", ".", "/", "年")
+_NUMBER = re.compile(r"(?<![^\W_\u3040-\u9fff])\d{1,4}(?!\d)")
+_MONTH = re.compile(f"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(OTHER_MONTHS)}", re.IGNORECASE)
+_PARTS = ("-", ".", "/", "年", "月")
 _BEFORE, _AFTER = 14, 30
 """The characters around a number within which it may be part of a date."""
 _PAST_WEEKDAY = re.compile(r"\bon (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b", re.IGNORECASE)

@@ -14,6 +14,22 @@ MONTHS = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 )
+OTHER_MONTHS = (
+    "januar|jänner|janvier|enero|gennaio|janeiro|январ[ья]",
+    "februar|feber|février|febrero|febbraio|fevereiro|феврал[ья]",
+    "märz|mars|marzo|março|марта?",
+    "april|avril|abril|aprile|апрел[ья]",
+    "mai|mayo|maggio|maio|ма[йя]",
+    "juni|juin|junio|giugno|junho|июн[ья]",
+    "juli|juillet|julio|luglio|julho|июл[ья]",
+    "august|août|agosto|августа?",
+    "september|septembre|septiembre|setiembre|settembre|setembro|сентябр[ья]",
+    "oktober|octobre|octubre|ottobre|outubro|октябр[ья]",
+    "november|novembre|noviembre|novembro|ноябр[ья]",
+    "dezember|décembre|diciembre|dicembre|dezembro|декабр[ья]",
+)
+"""The names of the months in other languages than English, from January on."""
+_OTHERS = rf"(?i:{'|'.join(OTHER_MONTHS)})"
 _UNITS = (
     r"%|‰|°[CF]|[kKMGTP]i?B(?:/s)?|[kMG]?bit/s|[kMG]bps|[kMG]?Hz|[mµun]?s|min|[kcmµn]?m|[kmµ]?g|[mc]?l|[kM]?W|[kM]?Wh|[mk]?V|mA|dB|px|pt|em|rem|fps|rpm"
     r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|miles?|dollars?|euros?|pounds?|tokens?|bytes?|users?|people|items?"
@@ -23,11 +39,14 @@ _UNITS = (
 URL = re.compile(r"\b(?:https?|ftp|wss?|ssh|git|file|postgres(?:ql)?|mysql|redis|amqp|s3)://[^\s<>\"'`)\]}|]{2,400}+")
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}")
 DATE = re.compile(
-    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
+    r"(?<![^\W\u3040-\u9fff])\d{4}-\d{2}-\d{2}"
+    r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?![^\W\u3040-\u9fff])"
     r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?" + MONTHS + r"(?:,? \d{4}\b)?"
     r"|\b" + MONTHS + r" \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\b" + MONTHS + r" \d{4}\b"
     r"|\b\d{1,4}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b)?"
-    r"|\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?"
+    r"|\b\d{1,2}(?:\.|º|°|er)? (?:de |d['’])?" + _OTHERS + r"\b(?:(?: de| del)? \d{4}\b)?"
+    r"|\b" + _OTHERS + r" (?:del? )?\d{4}\b"
+    r"|\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日"
 )
 MEASURE = re.compile(
     r"(?<![\w.,])[$€£¥₹]\s?\d[\d.,]{0,20}+(?:\s?(?:k|K|M|B|bn|million|billion)\b)?"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from compression.core.text.patterns import OTHER_MONTHS
+
 MAX_SENTENCE_CHARS = 320
 """A longer sentence is cut at a space, or anywhere if it has none."""
 
@@ -14,6 +16,13 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:(?i:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|cf|bzw|z\.\s?B|d\.\s?h|ca|Nr|p\.\s?ex|ej|ecc|т\.\s?е|т\.\s?д)"
     r"|No|Fig)|\b[A-Z])\.$"
 )
+_ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.$")
+_COUNTED = re.compile(
+    rf"\s+(?i:(?:{'|'.join(OTHER_MONTHS)}"
+    r"|jahrhunderts?|jahrestag|quartals?|tag|woche|monat|jahr|mal|klasse|stock|etage|platz|geburtstag|versuch)\b"
+    r"|(?:und|oder|bis)(?: zum)? \d{1,2}\.)"
+)
+"""Words that stand behind an ordinal number in German: "8. März", "3. bis 5. Mai"."""
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？｡]++[」』”’）*_]*+")
 _END_OR_SEMICOLON = re.compile(r"(?<![.!?…;])[.!?…;]++[\"'”’)\]*_]*+(?=\s|$)|[。！？；｡]++[」』”’）*_]*+")
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*")
@@ -37,10 +46,14 @@ def one_line(text: str) -> str:
 
 
 def sentence_ends(text: str, start: int, end: int, *, semicolons: bool = False) -> Iterator[tuple[int, int]]:
-    """The places of the marks that end sentences in `text[start:end]`, or also its clauses; not after abbreviations."""
+    """The places of the marks that end sentences in `text[start:end]`, or also its clauses.
+
+    Abbreviations and the ordinal numbers of days end none.
+    """
     for found in (_END_OR_SEMICOLON if semicolons else _END).finditer(text, start, end):
         mark, after = found.span()
-        if not _ABBREVIATION.search(text, max(start, mark - 8), mark + 1):
+        is_ordinal = _COUNTED.match(text, after, end) and _ORDINAL.search(text, max(start, mark - 4), mark + 1)
+        if not is_ordinal and not _ABBREVIATION.search(text, max(start, mark - 8), mark + 1):
             yield mark, after
             start = after
 

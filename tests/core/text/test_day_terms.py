@@ -30,6 +30,15 @@ MONDAY = date(2023, 5, 8)
         ("On 30 February 2023 or in the year 2023, last month.", []),
         ("A yesterdayish thing, gesterns.", []),
         ("Back on January 2.", ["20230102"]),
+        ("Am 7. März 2024 ziehen wir um.", ["20240307"]),
+        ("Le 1er août, ou le 14 juillet 2022.", ["20230801", "20220714"]),
+        ("El 7 de septiembre de 2022 y el 3 de enero.", ["20220907", "20230103"]),
+        ("Il 2 giugno e l'8 dicembre 2021.", ["20230602", "20211208"]),
+        ("No dia 12 de fevereiro de 2024.", ["20240212"]),
+        ("Встретимся 3 марта 2024 года, а не 9 мая.", ["20240303", "20230509"]),
+        ("我们5月1日搬家，2022年3月4日签的合同。", ["20230501", "20220304"]),
+        ("Im März 2023, en mayo de 2024, 2022年3月.", []),
+        ("Mars has 2 moons, and 7 maids may swim.", []),
     ],
 )
 def test_the_days_of_a_text(text: str, days: list[str]) -> None:
