@@ -24,6 +24,7 @@ from conversations.exchange.formats import (
     claude,
     claude_code,
     claude_projects,
+    cline,
     codex,
     deepseek,
     foreign_text,
@@ -32,17 +33,19 @@ from conversations.exchange.formats import (
     librechat,
     neutral,
     open_webui,
+    pi,
+    qwen_code,
 )
 from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import Entry, entries
 
 FORMATS = (
-    *(chatsite, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini),
-    *(claude_code, codex),
+    *(chatsite, cline, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini),
+    *(claude_code, codex, qwen_code, pi),
 )
-WITH_IMAGES = (chatgpt, open_webui, neutral, claude_code, codex)
-GATHERED = (claude_code, codex, gemini, neutral)
+WITH_IMAGES = (chatgpt, open_webui, neutral, claude_code, codex, qwen_code, pi, cline)
+GATHERED = (qwen_code, pi, claude_code, codex, gemini, neutral)
 """The formats whose files have a conversation in several entries."""
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.

@@ -45,7 +45,6 @@ DATE = re.compile(
     r"|\b" + MONTHS + r" \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\b" + MONTHS + r" \d{4}\b"
     r"|\b\d{1,4}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b)?"
     r"|\b\d{1,2}(?:\.|º|°|er)? (?:de |d['’])?" + _OTHERS + r"\b(?:(?: de| del)? \d{4}\b)?"
-    r"|\b" + _OTHERS + r" (?:del? )?\d{4}\b"
     r"|\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日"
 )
 MEASURE = re.compile(

@@ -13,7 +13,7 @@ from typing import Any
 from conversations.exchange.document import ImportedSource
 from conversations.exchange.formats import foreign_text, neutral
 from conversations.exchange.formats.foreign_images import Images
-from conversations.exchange.formats.session_messages import SessionMessages, together
+from conversations.exchange.formats.session_messages import SessionMessages, branch, together
 from conversations.exchange.json_stream import Entry
 
 NAME = "a session of Claude Code"
@@ -56,18 +56,8 @@ def _is_line(value: object) -> bool:
 
 
 def _branch(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines that lead to the last message. Where a line names no line before it, the previous one does."""
-    chained = [line for line in lines if isinstance(line.get("uuid"), str) and not line.get("isSidechain")]
-    places = {line["uuid"]: place for place, line in enumerate(chained)}
-    last = max((place for place, line in enumerate(chained) if _is_message(line)), default=-1)
-    branch: list[dict[str, Any]] = []
-    while last >= 0:
-        line = chained[last]
-        branch.append(line)
-        named = line.get("parentUuid") or line.get("logicalParentUuid")
-        parent = places.get(named, last) if isinstance(named, str) else last
-        last = parent if parent < last else last - 1
-    return branch[::-1]
+    chained = [line for line in lines if not line.get("isSidechain")]
+    return branch(chained, "uuid", ("parentUuid", "logicalParentUuid"), _is_message)
 
 
 def _is_message(line: dict[str, Any]) -> bool:
@@ -79,21 +69,13 @@ def _take(line: dict[str, Any], read: SessionMessages) -> None:
         return
     message, at = line["message"], line.get("timestamp")
     content = message.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else foreign_text.objects(content)
     if line["type"] == "user":
-        for block in blocks:
-            if block.get("type") == "tool_result":
-                read.answered(block.get("tool_use_id"), block.get("content"), at)
-        read.said([_typed(block) for block in blocks if block.get("type") != "tool_result"], at)
+        read.said_in_blocks(content, at, _typed)
         return
     model = message.get("model")
     model = "" if model == SYNTHETIC else model
     reply = foreign_text.stored(message.get("id")) or line["uuid"]
-    for block in blocks:
-        if block.get("type") == "tool_use":
-            read.called(reply, block.get("id"), block.get("name"), block.get("input"), at, model=model)
-        elif text := foreign_text.stored(block.get("text")):
-            read.replied(reply, text, at, model=model)
+    read.replied_in_blocks(reply, content, at, model=model)
 
 
 def _typed(block: dict[str, Any]) -> dict[str, Any]:

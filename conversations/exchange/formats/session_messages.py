@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from conversations.exchange.formats import foreign_text
@@ -33,6 +33,26 @@ def together(found: Iterable[Entry], name: str, belongs: Callable[[object, bool]
         yield Entry({name: lines}, is_listed=True)
 
 
+def branch(
+    lines: list[dict[str, Any]], id: str, parents: Sequence[str], is_message: Callable[[dict[str, Any]], bool]
+) -> list[dict[str, Any]]:
+    """The lines that lead to the last message. Where a line names no line before it, the previous one does.
+
+    `id` is the field with a line's id, `parents` are those that may name the line before it.
+    """
+    chained = [line for line in lines if isinstance(line.get(id), str)]
+    places = {line[id]: place for place, line in enumerate(chained)}
+    last = max((place for place, line in enumerate(chained) if is_message(line)), default=-1)
+    found: list[dict[str, Any]] = []
+    while last >= 0:
+        line = chained[last]
+        found.append(line)
+        named = next((line[field] for field in parents if line.get(field)), None)
+        parent = places.get(named, last) if isinstance(named, str) else last
+        last = parent if parent < last else last - 1
+    return found[::-1]
+
+
 class SessionMessages:
     """The messages of a session. Items of a reply may come one by one, with results of its calls between them."""
 
@@ -44,10 +64,28 @@ class SessionMessages:
 
     def said(self, content: str | list[Any], at: object) -> None:
         """Add a message of the person; text that the agent's program put into it is left out."""
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else foreign_text.objects(content)
+        parts = _blocks(content)
         typed = [part | {"text": typed_text(text)} if (text := _text(part)) is not None else part for part in parts]
         if any(_text(part) != "" for part in typed):
             self.messages.append({"role": "user", "content": typed, "created_at": _date(at)})
+
+    def said_in_blocks(
+        self, content: object, at: object, typed: Callable[[dict[str, Any]], dict[str, Any]] = lambda block: block
+    ) -> None:
+        """Add Anthropic's blocks of a person: the results of calls, then the rest, each as `typed` gives it."""
+        blocks = _blocks(content)
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                self.answered(block.get("tool_use_id"), block.get("content"), at)
+        self.said([typed(block) for block in blocks if block.get("type") != "tool_result"], at)
+
+    def replied_in_blocks(self, reply: str, content: object, at: object, *, model: object) -> None:
+        """Add Anthropic's blocks to a reply, without thoughts."""
+        for block in _blocks(content):
+            if block.get("type") == "tool_use":
+                self.called(reply, block.get("id"), block.get("name"), block.get("input"), at, model=model)
+            elif text := foreign_text.stored(block.get("text")):
+                self.replied(reply, text, at, model=model)
 
     def replied(self, reply: str, text: str, at: object, *, model: object) -> None:
         """Add text to a reply."""
@@ -83,6 +121,10 @@ class SessionMessages:
         return self._replies[reply]
 
 
+def _blocks(content: object) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else foreign_text.objects(content)
+
+
 def _date(value: object) -> str | None:
     date = foreign_text.date(value)
     return date.isoformat() if date else None
@@ -102,10 +144,15 @@ def typed_text(text: str) -> str:
     return foreign_text.stored("".join((*left, text[at:]))).strip()
 
 
+def image_part(kind: object, data: object) -> dict[str, Any]:
+    """An image of a person as a part in Anthropic's form; `kind` is its media type, `data` is in base64."""
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+
+
 def result_text(result: object) -> str:
-    """A tool's result as text, from a text, a list of parts, or an object with either."""
+    """A tool's result as text, from a text, a list of parts, or an object with either, which may be an error."""
     if isinstance(result, dict):
-        result = result.get("content", result.get("output"))
+        result = result.get("content", result.get("output", result.get("error")))
     if isinstance(result, list):
         return foreign_text.joined(*(_part(part) for part in foreign_text.objects(result)))
     return foreign_text.stored(result)
