@@ -150,9 +150,12 @@ def image_part(kind: object, data: object) -> dict[str, Any]:
 
 
 def result_text(result: object) -> str:
-    """A tool's result as text, from a text, a list of parts, or an object with either, which may be an error."""
+    """A tool's result as text, from a text, a list of parts, or an object with either; other objects as JSON."""
     if isinstance(result, dict):
-        result = result.get("content", result.get("output", result.get("error")))
+        named = next((result[field] for field in ("content", "output", "error") if field in result), result)
+        if named is result:
+            return _as_json(result) if result else ""
+        result = named
     if isinstance(result, list):
         return foreign_text.joined(*(_part(part) for part in foreign_text.objects(result)))
     return foreign_text.stored(result)
@@ -161,7 +164,12 @@ def result_text(result: object) -> str:
 def _part(part: dict[str, Any]) -> str:
     if part.get("type") in ("image", "input_image"):
         return foreign_text.image("image")
-    return foreign_text.stored(part.get("text"))
+    texts = [text for field in ("text", "result", "error") if isinstance(text := part.get(field), str)]
+    return foreign_text.stored("\n".join(filter(None, texts))) if texts or "type" in part else _as_json(part)
+
+
+def _as_json(value: dict[str, Any]) -> str:
+    return foreign_text.stored(json.dumps(value, ensure_ascii=False))
 
 
 def _arguments(arguments: object) -> str:
@@ -172,4 +180,4 @@ def _arguments(arguments: object) -> str:
         name: foreign_text.cut(value, limit=MAX_VALUE_CHARS) if isinstance(value, str) else value
         for name, value in named.items()
     }
-    return foreign_text.cut(foreign_text.stored(json.dumps(short, ensure_ascii=False)))
+    return foreign_text.cut(_as_json(short))

@@ -10,6 +10,7 @@ import pytest
 
 from conversations.exchange.formats import cline, pi, qwen_code
 from conversations.exchange.formats.foreign_images import Images
+from conversations.exchange.formats.session_messages import result_text
 from conversations.exchange.imports import import_conversations
 from conversations.models import User
 from tests.conversations.exchange.test_exchange_sessions import Json, calls, places, said, taken
@@ -101,8 +102,12 @@ CLINE: Json = {
             {"type": "tool_use", "id": "c2", "name": "bash", "input": {"command": "rm"}},
         ]},
         {"role": "user", "ts": 1795942802000, "content": [
-            {"type": "tool_result", "tool_use_id": "c1", "content": [text("a.py")]},
-            {"type": "tool_result", "tool_use_id": "c2", "content": "No.", "is_error": True},
+            {"type": "tool_result", "tool_use_id": "c1", "content": [
+                {"query": "ls", "result": "a.py", "success": True},
+            ]},
+            {"type": "tool_result", "tool_use_id": "c2", "is_error": True, "content": [
+                {"query": "rm", "result": "", "error": "No.", "success": False},
+            ]},
         ]},
         {"role": "assistant", "ts": 1795942803000, "modelInfo": {"id": "qwen3"}, "content": "It is fixed."},
         {"role": "user", "ts": 1795942804000, "content": [
@@ -121,6 +126,21 @@ def test_a_session_comes_in_with_its_calls_results_and_images(ada: User, lines: 
     assert set(row.messages.filter(role="assistant").values_list("model", flat=True)) == {"qwen3"}
     assert row.messages.get(content="Thanks.").attachments.count() == 1
     assert row.created_at.date().isoformat() == "2026-11-29"
+
+
+@pytest.mark.parametrize(
+    ("result", "stored"),
+    [
+        ({"output": "a"}, "a"),
+        ({"result": {"n": 1}}, '{"result": {"n": 1}}'),
+        ([{"n": 1}, {"type": "reference", "id": "x"}, {"type": "text", "text": "b"}], '{"n": 1}\n\nb'),
+        ([{"type": "image", "data": "x"}, {"query": "ls", "result": "a"}], "[Image: image]\n\na"),
+        ({}, ""),
+        (None, ""),
+    ],
+)
+def test_a_result_of_any_form_is_kept_as_text(result: Any, stored: str) -> None:
+    assert result_text(result) == stored
 
 
 def test_the_title_that_a_person_gave_a_session_of_pi_is_kept(ada: User) -> None:
