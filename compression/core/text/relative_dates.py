@@ -111,7 +111,7 @@ class _Language:
 
     def _day_words(self) -> str:
         """The expression of the words for days, longer ones first."""
-        guards = {word: guard for _, words, guard in map(_guarded, self._table["days"]) for word in words.split("|")}
+        guards = {word: "".join(guard) for _, words, *guard in self._table["days"] for word in words.split("|")}
         words = "|".join(guards[word] + re.escape(word) for word in _longest_first(self._offsets))
         part = f"(?: (?P<part>{self._table['part']})(?![^\\W_]))?" if "part" in self._table else ""
         return f"(?P<word>{words}){part}"
@@ -193,8 +193,3 @@ def _places(names: Iterable[str]) -> dict[str, int]:
 
 def _longest_first(names: Iterable[str]) -> list[str]:
     return sorted(names, key=len, reverse=True)
-
-
-def _guarded(row: list[Any]) -> tuple[int, str, str]:
-    offset, words, *guard = row
-    return offset, words, "".join(guard)
