@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +16,7 @@ import httpx2
 import openai
 
 from tests.faults.serving import Served
+from tests.llm_server import LlmServer
 
 Messages = list[dict[str, Any]]
 MARK = "[Compressed Message Summary]"
@@ -52,6 +55,20 @@ class Caller:
         """The raw response, with its headers; `.parse()` gives the completion."""
         create = self.client.chat.completions.with_raw_response.create
         return create(**{"model": "scripted", "messages": messages} | more)
+
+    def leave(self, messages: Messages, *, once: Callable[[LlmServer], bool]) -> None:
+        """A call whose connection is dropped once the model's server has come so far, however long that takes."""
+
+        async def left() -> None:
+            key = self.key or self.served.key
+            async with openai.AsyncOpenAI(base_url=self.url, api_key=key, max_retries=0) as client:
+                asked: dict[str, Any] = {"model": "scripted", "messages": messages}
+                call = asyncio.create_task(client.chat.completions.create(**asked))
+                await asyncio.to_thread(self.served.llm.wait_for, once)
+                assert not call.done(), "it was answered before it left"
+                call.cancel()
+
+        asyncio.run(left())
 
     def post(self, body: bytes | str, *, path: str = "/chat/completions", **headers: str) -> httpx2.Response:
         """A body as it stands."""
