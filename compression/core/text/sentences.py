@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from compression.core.text.abbreviations import is_abbreviation
 from compression.core.text.patterns import OTHER_MONTHS
 
 MAX_SENTENCE_CHARS = 320
@@ -12,10 +13,6 @@ MAX_SENTENCE_CHARS = 320
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
 _MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:(?i:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|cf|bzw|z\.\s?B|d\.\s?h|ca|Nr|p\.\s?ex|ej|ecc|т\.\s?е|т\.\s?д)"
-    r"|No|Fig)|\b[A-Z])\.$"
-)
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.$")
 _COUNTED = re.compile(
     rf"\s+(?i:(?:{'|'.join(OTHER_MONTHS)}"
@@ -53,7 +50,7 @@ def sentence_ends(text: str, start: int, end: int, *, semicolons: bool = False) 
     for found in (_END_OR_SEMICOLON if semicolons else _END).finditer(text, start, end):
         mark, after = found.span()
         is_ordinal = _COUNTED.match(text, after, end) and _ORDINAL.search(text, max(start, mark - 4), mark + 1)
-        if not is_ordinal and not _ABBREVIATION.search(text, max(start, mark - 8), mark + 1):
+        if not is_ordinal and not is_abbreviation(text, start, mark, after, end):
             yield mark, after
             start = after
 
