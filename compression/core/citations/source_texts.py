@@ -9,8 +9,11 @@ from datetime import date
 from functools import cached_property
 
 from compression.core.citations.hard_facts import HardFact
+from compression.core.facts.find import is_word_character
 from compression.core.text import numbers
 from compression.core.text.dates import Days
+from compression.core.text.durations import SIGNS, WORDS, in_other_units, seconds_in
+from compression.core.text.expressions import one_of
 from compression.core.text.relative_dates import resolve
 
 LOOKED_FOR = 1_000
@@ -26,12 +29,13 @@ LEAST_OF_QUOTATION = 0.5
 
 _WORD = re.compile(r"[^\W_]+")
 _NOT_ALNUM = re.compile(r"[\W_]+")
-_TIMED = re.compile(
-    r"(?:ms|milliseconds?|s|secs?|seconds?|min|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)\Z"
-)
 _COUNTED = re.compile(
-    r"(?:users?|people|items?|rows?|lines?|files?|requests?|times|pages?|days?|weeks?|months?|years?)\Z"
+    r"(?:users?|people|items?|rows?|lines?|files?|requests?|times|pages?|leute|person\w{0,3}|pessoas|человека?|人|个|個|行|页|頁"
+    rf"|{one_of(name for name, seconds in (WORDS | SIGNS).items() if seconds >= WORDS['day'])})\Z"
 )
+_METRIC = re.compile(r"\d\s?[kmgtpµc]?(?:i?b|g|m|l|w|wh|hz|v)(?:/s)?\Z")
+_PREFIXES = (1e3, 1e-3, 1e6, 1e-6, 1024, 1 / 1024, 100, 0.01)
+_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?!\d|\.\d)")
 _PLAIN = re.compile(r"[\d.,'’\s]+\Z")
 
 
@@ -42,7 +46,7 @@ class SourceTexts:
         given = [(text, day) for text, day in texts if text]
         self._texts = [folded(text) for text, _ in given]
         self._text = "\n".join(self._texts)
-        self._dated = [(text, day) for text, day in given if day]
+        self._given = given
         self._looked_for = 0
         self._found: dict[str, bool] = {}
 
@@ -80,13 +84,13 @@ class SourceTexts:
 
     @cached_property
     def _seconds(self) -> set[float]:
-        return numbers.seconds_in(self._text)
+        return seconds_in(self._text)
 
     @cached_property
     def _days(self) -> Days:
-        resolved = (new for text, day in self._dated if (new := resolve(text, day)) != text)
-        texts = (text for text, _ in self._dated)
-        return Days("\n".join((*texts, *resolved)), (day for _, day in self._dated))
+        resolved = (new for text, day in self._given if day and (new := resolve(text, day)) != text)
+        texts = (text for text, _ in self._given)
+        return Days("\n".join((*texts, *resolved)), (day for _, day in self._given if day))
 
     def _has_exactly(self, text: str) -> bool:
         """Whether a number or date stands in the text as it is, not as a part of another."""
@@ -95,7 +99,7 @@ class SourceTexts:
             if at < 0:
                 break
             before, after = self._text[max(0, at - 1) : at], self._text[at + len(text) : at + len(text) + 1]
-            if not (before.isalnum() or before in (".", ",", ":") or after.isalnum()):
+            if not (is_word_character(before) or before in (".", ",", ":") or is_word_character(after)):
                 return True
             at = self._text.find(text, at + 1)
         return False
@@ -110,8 +114,8 @@ class SourceTexts:
         return all(self._has_word(word) or self._has_letters(word) for word in _WORD.findall(folded(name)))
 
     def _has_number(self, text: str) -> bool:
-        text = folded(text)
-        if text.count(".") > 1 and not any(map(str.isalpha, text)):
+        text = numbers.without_spaces(folded(text))
+        if text.count(".") > 1 and not _THOUSANDS.match(text) and not any(map(str.isalpha, text)):
             return False  # a version or an address, which stands nowhere as it is
         if any(map(str.isalpha, text)) and not re.match(r"[$€£¥₹]?\s?\d[\d.,]*\s?\D*\Z", text):
             return self._has_parts(text)
@@ -123,13 +127,19 @@ class SourceTexts:
             return True
         if _PLAIN.match(text):
             return least.is_integer() and self._days.have_year(int(least)) and len(text) == 4
-        if any(self._takes(seconds) for seconds in numbers.seconds_in(text)):
+        if any(self._takes(seconds) for seconds in seconds_in(text)):
             return True
-        return not values.isdisjoint(self._roundings)
+        return not values.isdisjoint(self._roundings) or self._has_in_other_units(text, values)
+
+    def _has_in_other_units(self, text: str, values: set[float]) -> bool:
+        """Whether a size or a distance is said with another prefix: 1.5 GB as 1500 MB."""
+        return bool(_METRIC.search(text)) and any(
+            numbers.rounded(value * by) in self._values for value in values for by in _PREFIXES
+        )
 
     def _takes(self, seconds: float) -> bool:
         """Whether a duration is said, in any unit."""
-        return seconds in self._seconds or not numbers.in_other_units(seconds).isdisjoint(self._values)
+        return seconds in self._seconds or not in_other_units(seconds).isdisjoint(self._values)
 
     def _has_parts(self, text: str) -> bool:
         """Whether all words and numbers of an address or version are said, or the whole of it."""

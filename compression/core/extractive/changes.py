@@ -10,7 +10,7 @@ from compression.core.extractive.notes import Note, phrase_of
 from compression.core.extractive.segmentation import TECHNICAL, UnitKind
 from compression.core.facts.file_acts import READ, Paths
 from compression.core.sections import FILES
-from compression.core.text.patterns import CHUNK, kind_of
+from compression.core.text.patterns import CHUNK, kind_of, runs_of
 from compression.core.text.terms import terms_of
 from compression.core.tokens import TokenCounter
 
@@ -65,7 +65,7 @@ _SOURCES = frozenset({UnitKind.COMMAND, UnitKind.STATEMENT, UnitKind.FIRST_PERSO
 
 
 def _paths(text: str) -> list[str]:
-    shapes = (kind_of(chunk) for chunk in CHUNK.findall(text))
+    shapes = (kind_of(run) for chunk in CHUNK.findall(text) for run in runs_of(chunk))
     return [shape[1] for shape in shapes if shape and shape[0] == "path"]
 
 

@@ -69,12 +69,14 @@ def _mentions(text: str, count: TokenCounter) -> tuple[Phrase, ...]:
 def _values(text: str) -> Iterator[str]:
     """Paths and identifiers of a text, and its numbers together with the words beside them, which give them meaning."""
     for match in CHUNK.finditer(text):
+        at = match.start()
         for part in parts_of(match.group()):
+            at = text.index(part, at)
             if "://" in part:
                 yield part.rstrip(".:")
             elif (shape := kind_of(part)) and not _JOINT.fullmatch(part):
                 kind, value = shape
-                yield value if kind != "plain" else _beside(text, match.start(), match.end(), value)
+                yield value if kind != "plain" else _beside(text, at, at + len(part), value)
 
 
 def _beside(text: str, start: int, end: int, number: str) -> str:

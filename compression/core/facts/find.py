@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from math import log
 
 from compression.core.ledger.rules import find_rules
-from compression.core.text.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
+from compression.core.text.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, SPACED, URL, kind_of, runs_of
 from compression.core.text.statements import Statement
 from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Fact
@@ -36,7 +36,7 @@ An order is a rule that the person did not type, such as a clause of a pasted te
 CRITICAL = frozenset({"rule", "error", "path", "image", "number", "identifier"})
 """Kinds without which work cannot go on. A bare number, without a unit or a recognised format, is not critical."""
 
-_PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE))
+_PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE), ("plain", SPACED))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _WORD = re.compile(r"\w+", re.ASCII)
 _MAX_NAME_WORDS = 4
@@ -99,8 +99,7 @@ def _each(statement: Statement) -> Iterator[tuple[str, str]]:
         if matches:
             text = pattern.sub(" \n ", text)
     for chunk in CHUNK.findall(text):
-        if shape := kind_of(chunk):
-            yield shape
+        yield from filter(None, map(kind_of, runs_of(chunk)))
     yield from (("name", name) for name in _names(text))
 
 
@@ -164,12 +163,12 @@ def _joins(left: str, right: str, beyond: str) -> bool:
     """Whether two neighbouring characters belong to one word, or to one number with a decimal separator."""
     if not left or not right:
         return False
-    return (_is_word(left) and _is_word(right)) or (
+    return (is_word_character(left) and is_word_character(right)) or (
         beyond.isdigit() and ((left.isdigit() and right in ".,") or (left in ".," and right.isdigit()))
     )
 
 
-def _is_word(character: str) -> bool:
+def is_word_character(character: str) -> bool:
     """Whether the character can join its neighbour into a word.
 
     Letters of scripts without spaces between words never do: a neighbour may belong to the next word.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
+from compression.core.text.clock_times import times_in
 from compression.core.text.patterns import DATE, OTHER_MONTHS
 
 NEAR_DAYS = 21
@@ -19,7 +20,6 @@ NEAR_YEARS = 10
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAME = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*", re.IGNORECASE)
 _OTHERS = [re.compile(rf"\b(?:{names})\b", re.IGNORECASE) for names in OTHER_MONTHS]
-_CLOCK = re.compile(r"(?<!\d)(?:(\d{1,2}):(\d{2})|(\d{1,2})(?=\s?[ap]\.?m\b))", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _FOUR = re.compile(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)")
 
@@ -53,7 +53,7 @@ class Days:
 
     def have(self, text: str) -> bool:
         """Whether a date or time is among them, in any form."""
-        if times := times_in(text):
+        if times := set(times_in(text)):
             return not self._times.isdisjoint(times)
         return any(day in self._days for day in days_in(text))
 
@@ -64,11 +64,6 @@ class Days:
 def days_in(text: str) -> list[Day]:
     """The dates that a match of DATE can mean: 3/4 is in March or in April."""
     return [day for day in _days(text) if _is_day(day)]
-
-
-def times_in(text: str) -> list[int]:
-    """The times of day in minutes, by a clock of twelve hours."""
-    return [60 * (int(h or full) % 12) + int(m or 0) for h, m, full in _CLOCK.findall(text)]
 
 
 def _days(text: str) -> Iterator[Day]:

@@ -8,8 +8,14 @@ from __future__ import annotations
 import re
 
 from compression.core.caching import cached_words
+from compression.core.text.durations import SIGNS, WORDS
+from compression.core.text.expressions import one_of
 from compression.core.text.stopwords import words
 
+UNSPACED = r"\u0e00-\u0fff\u3040-\ud7ff"
+"""The letters of scripts without spaces between words, for a class of characters."""
+_BEGINS, _ENDS = rf"(?<![^\W{UNSPACED}])", rf"(?![^\W{UNSPACED}])"
+"""The edges of a word or number, which may touch a letter of these scripts."""
 MONTHS = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
@@ -35,28 +41,48 @@ _UNITS = (
     r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|miles?|dollars?|euros?|pounds?|tokens?|bytes?|users?|people|items?"
     r"|rows?|lines?|files?|requests?|times|pages?|characters?|degrees|percent|am|pm|AM|PM|USD|EUR|GBP|CHF|JPY"
 )
+_OTHER_UNITS = one_of(word for word in WORDS if len(word) > 2) + (
+    r"|prozent|pour cent|por ciento|por cento|per cento|процент\w{0,3}|dólares|dollari|рубл\w{1,3}|руб"
+    r"|leute|personen|personnes|personas|persone|pessoas|человека?"
+)
+_SIGNS = one_of(SIGNS) + "|[百千万萬億亿兆]?(?:美元|欧元|公里|公斤|[元円人岁歳台行页頁倍個]|个(?!月))|[%百千万萬億亿兆]"
 
-URL = re.compile(r"\b(?:https?|ftp|wss?|ssh|git|file|postgres(?:ql)?|mysql|redis|amqp|s3)://[^\s<>\"'`)\]}|]{2,400}+")
-EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}")
+URL = re.compile(
+    rf"{_BEGINS}(?:https?|ftp|wss?|ssh|git|file|postgres(?:ql)?|mysql|redis|amqp|s3)://"
+    rf"(?:[^\s<>\"'`)\]}}|，。、；：！？（）」』】《》{UNSPACED}]|(?<=[/=])[{UNSPACED}]{{1,80}}+){{2,400}}+"
+)
+"""An address ends before a letter of a script without spaces, unless that begins a part of its path."""
+_LETTERS = r"A-Za-z\d\u00c0-\u024f\u0400-\u04ff"
+EMAIL = re.compile(
+    rf"{_BEGINS}(?<![.+-])[{_LETTERS}_.+-]{{1,64}}+"
+    rf"@[{_LETTERS}-]{{1,63}}+(?:\.[{_LETTERS}-]{{1,63}}+){{1,8}}"
+)
 DATE = re.compile(
     r"(?<![^\W\u3040-\u9fff])\d{4}-\d{2}-\d{2}"
     r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?![^\W\u3040-\u9fff])"
     r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?" + MONTHS + r"(?:,? \d{4}\b)?"
     r"|\b(?=[JFMASOND])" + MONTHS + r" (?:\d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\d{4}\b)"
-    r"|\b\d{1,4}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b)?"
+    rf"|{_BEGINS}(?:\d{{1,4}}[./]\d{{1,2}}[./]\d{{2,4}}{_ENDS}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?: ?[AaPp]\.?[Mm]\b)?)"
     r"|\b\d{1,2}(?:\.|º|°|er)? (?:de |d['’])?" + _OTHERS + r"\b(?:(?: de| del)? \d{4}\b)?"
     r"|\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日"
 )
+_SPACED = r"[1-9]\d{0,2}(?:[ \u00a0\u202f]\d{3}){1,4}"
 MEASURE = re.compile(
-    r"(?<![\w.,])[$€£¥₹]\s?\d[\d.,]{0,20}+(?:\s?(?:k|K|M|B|bn|million|billion)\b)?"
-    r"|(?<![\w.,])\d[\d.,]{0,20}\s?(?:" + _UNITS + r"|[$€£¥₹])(?!\w)"
+    rf"(?=[\d$€£¥₹]){_BEGINS}(?<![.,])"
+    r"(?:[$€£¥₹]\s?\d[\d.,]{0,20}+(?:\s?(?:k|K|M|B|bn|million|billion)\b)?"
+    rf"|(?:{_SPACED}|\d[\d.,]{{0,20}})\s?(?:(?:{_UNITS}|[$€£¥₹]|(?i:{_OTHER_UNITS})){_ENDS}|{_SIGNS}))"
 )
+SPACED = re.compile(rf"(?=\d)(?<![\w.,])(?<!\d ){_SPACED}(?= [^\W\d_])")
+"""A number with spaces between its thousands and a noun behind it: "2 000 lignes"."""
 QUOTED = re.compile(
-    r"\"([^\"\n]{3,80}+)\"|“([^”\n]{3,80}+)”|«([^»\n]{3,80}+)»|「([^」\n]{2,80}+)」|`([^`\n]{2,80}+)`|(?<!\w)'([^'\n]{3,60}+)'(?!\w)"
+    r"\"([^\"\n]{3,80}+)\"|“([^”\n]{3,80}+)”|«([^»\n]{3,80}+)»|「([^」\n]{2,80}+)」|《([^》\n]{2,80}+)》|`([^`\n]{2,80}+)`|(?<!\w)'([^'\n]{3,60}+)'(?!\w)"
 )
 CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\-]++")
 """A run of characters that may be a path, number or identifier; it does not begin at the "/" of a closing tag."""
 
+_RUN = re.compile(f"[{UNSPACED}]")
+_SPACED_LETTER = re.compile(f"[^\\W_{UNSPACED}]")
+_RUNS = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _ESCAPES = re.compile(r"(?:\\[nrt])++$")
 _EDGES = ".:-+#%@"
 _EXTENSION = re.compile(
@@ -108,8 +134,27 @@ def _is_either_or(text: str) -> bool:
 
 
 def parts_of(chunk: str) -> list[str]:
-    """The parts of a list joined by colons, such as a search path; any other chunk is its only part."""
-    return chunk.split(":") if ":/" in chunk and "://" not in chunk and not kind_of(chunk) else [chunk]
+    """The parts of a list joined by colons, such as a search path, and the runs of a chunk; else the chunk alone."""
+    if ":/" in chunk and "://" not in chunk and not kind_of(chunk):
+        return chunk.split(":")
+    return runs_of(chunk)
+
+
+def runs_of(chunk: str) -> list[str]:
+    """The runs of letters of scripts with and without spaces between words: "在app.py里" has three.
+
+    The name of a file is one run.
+    """
+    if chunk.isascii() or not (_RUN.search(chunk) and _SPACED_LETTER.search(chunk)) or _is_file(chunk):
+        return [chunk]
+    return [run[0] for run in _RUNS.finditer(chunk)]
+
+
+def _is_file(chunk: str) -> bool:
+    """Whether the chunk is a path with names of one script each, before their extensions: "文档/报告.docx"."""
+    names = (name.rpartition(".")[0] or name for name in re.split(r"[/\\]", chunk))
+    is_mixed = any(_RUN.search(name) and _SPACED_LETTER.search(name) for name in names)
+    return not is_mixed and (shape := kind_of(chunk)) is not None and shape[0] == "path"
 
 
 _SHAPES = (

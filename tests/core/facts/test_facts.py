@@ -173,3 +173,29 @@ def test_a_conversation_of_25_000_tokens_is_validated_within_100_ms() -> None:
         kept_facts(find_facts(turn.content for turn in turns), summary)
 
     assert cpu_seconds(validate, rounds=7) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("请修改config.yaml文件中的max_tokens参数，端口8080改为9090", ["config.yaml", "max_tokens", "8080", "9090"]),
+        ("増えた35%です。ファイルsrc/app.pyのget_user関数", ["src/app.py", "35%", "get_user"]),
+        ("파일 config.yaml을 max_tokens로 5GB를", ["config.yaml", "5GB", "max_tokens"]),
+        ("错误ValueError出现了，版本1.2.3的API_KEY", ["ValueError", "1.2.3", "API_KEY"]),
+        ("请求/api/users返回404", ["/api/users", "404"]),
+        ("速度是100ms，价格是300元，预算300万，有25人", ["100ms", "300元", "300万", "25人"]),
+        ("打开文档/报告.docx吧，发到alice@example.com吧，周三15:30开会", ["alice@example.com", "15:30"]),
+        ("访问https://example.com/a/b然后看《三体三部曲》", ["https://example.com/a/b", "三体三部曲"]),
+        ("Es dauert 48 Stunden, 5 Tage, kostet 30 Prozent", ["48 Stunden", "5 Tage", "30 Prozent"]),
+        ("Il y a 2 000 lignes et 2 500 000 euros, 25 personnes", ["2 500 000 euros", "25 personnes", "2 000"]),
+        ("Прошло 12 недель, 40 процентов, 300 рублей", ["12 недель", "40 процентов", "300 рублей"]),
+    ],
+)
+def test_facts_beside_letters_of_other_languages_are_found(text: str, facts: list[str]) -> None:
+    found = {fact.text for fact in find_facts([text])}
+    assert found >= set(facts)
+    assert not [fact for fact in found - set(facts) if not fact.isascii() and "." not in fact]
+
+
+def test_a_row_of_numbers_is_no_number_with_spaces() -> None:
+    assert {fact.text for fact in find_facts(["743 100 425\n12 672 100 606"])} == {"743", "100", "425", "672", "606"}
