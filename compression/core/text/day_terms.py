@@ -9,7 +9,7 @@ from itertools import islice
 
 from compression.core.text.dates import days_in
 from compression.core.text.patterns import DATE, OTHER_MONTHS
-from compression.core.text.relative_dates import relative_days
+from compression.core.text.relative_dates import relative_days, weekdays_asked
 
 PREFIX = "_d"
 """The beginning of a day's term: no word of a text gives a term with an underscore."""
@@ -24,7 +24,6 @@ _MONTH = re.compile(f"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(
 _PARTS = ("-", ".", "/", "年", "月")
 _BEFORE, _AFTER = 14, 30
 """The characters around a number within which it may be part of a date."""
-_PAST_WEEKDAY = re.compile(r"\bon (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b", re.IGNORECASE)
 
 
 def day_term(day: date) -> str:
@@ -77,11 +76,8 @@ def day_terms(text: str, said: date) -> list[str]:
 
 def days_asked(question: str, asked: date) -> list[str]:
     """The terms of the days that a question of the day `asked` names; "on Tuesday" is the last one."""
-    terms = {day_term(day): None for day, _ in days_named(question, asked)}
-    for found in _PAST_WEEKDAY.finditer(question):
-        for day, _ in relative_days(f"last {found[1]}", asked):
-            terms[day_term(day)] = None
-    return list(terms)[:MAX_DAYS]
+    named = [day for day, _ in days_named(question, asked)]
+    return list(dict.fromkeys(map(day_term, [*named, *weekdays_asked(question, asked)])))[:MAX_DAYS]
 
 
 def _nearest(year: int | None, month: int | None, day: int | None, said: date) -> date | None:

@@ -21,21 +21,23 @@ MONTHS = (
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 )
 OTHER_MONTHS = (
-    "januar|jänner|janvier|enero|gennaio|janeiro|январ[ья]",
-    "februar|feber|février|febrero|febbraio|fevereiro|феврал[ья]",
-    "märz|mars|marzo|março|марта?",
-    "april|avril|abril|aprile|апрел[ья]",
-    "mai|mayo|maggio|maio|ма[йя]",
-    "juni|juin|junio|giugno|junho|июн[ья]",
-    "juli|juillet|julio|luglio|julho|июл[ья]",
-    "august|août|agosto|августа?",
-    "september|septembre|septiembre|setiembre|settembre|setembro|сентябр[ья]",
-    "oktober|octobre|octubre|ottobre|outubro|октябр[ья]",
-    "november|novembre|noviembre|novembro|ноябр[ья]",
-    "dezember|décembre|diciembre|dicembre|dezembro|декабр[ья]",
+    "januar|jänner|janvier|enero|gennaio|janeiro|январь|января|январе",
+    "februar|feber|février|febrero|febbraio|fevereiro|февраль|февраля|феврале",
+    "märz|mars|marzo|março|март|марта|марте",
+    "april|avril|abril|aprile|апрель|апреля|апреле",
+    "mai|mayo|maggio|maio|май|мая|мае",
+    "juni|juin|junio|giugno|junho|июнь|июня|июне",
+    "juli|juillet|julio|luglio|julho|июль|июля|июле",
+    "august|août|agosto|август|августа|августе",
+    "september|septembre|septiembre|setiembre|settembre|setembro|сентябрь|сентября|сентябре",
+    "oktober|octobre|octubre|ottobre|outubro|октябрь|октября|октябре",
+    "november|novembre|noviembre|novembro|ноябрь|ноября|ноябре",
+    "dezember|décembre|diciembre|dicembre|dezembro|декабрь|декабря|декабре",
 )
 """The names of the months in other languages than English, from January on."""
-_OTHERS = rf"(?i:{'|'.join(OTHER_MONTHS)})"
+_OTHER_NAMES = {name for names in OTHER_MONTHS for name in names.split("|")}
+_OTHERS = rf"(?i:{one_of(_OTHER_NAMES)})"
+_FIRST_LETTERS = "".join(sorted({letter for name in _OTHER_NAMES for letter in (name[0], name[0].upper())}))
 _UNITS = (
     r"%|‰|°[CF]|[kKMGTP]i?B(?:/s)?|[kMG]?bit/s|[kMG]bps|[kMG]?Hz|[mµun]?s|min|[kcmµn]?m|[kmµ]?g|[mc]?l|[kM]?W|[kM]?Wh|[mk]?V|mA|dB|px|pt|em|rem|fps|rpm"
     r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|miles?|dollars?|euros?|pounds?|tokens?|bytes?|users?|people|items?"
@@ -57,14 +59,21 @@ EMAIL = re.compile(
     rf"{_BEGINS}(?<![.+-])[{_LETTERS}_.+-]{{1,64}}+"
     rf"@[{_LETTERS}-]{{1,63}}+(?:\.[{_LETTERS}-]{{1,63}}+){{1,8}}"
 )
+_OF_DIGITS = (
+    r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?" + _ENDS,
+    r"\d{1,2}(?:st|nd|rd|th)? (?:of )?" + MONTHS + r"(?:,? \d{4}\b)?",
+    r"\d{1,4}[./]\d{1,2}[./]\d{2,4}" + _ENDS,
+    r"\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b)?",
+    r"\d{1,2}(?:\.|º|°|er)? (?:de |d['’])?" + _OTHERS + r"\b(?:(?: de| del)? \d{4}\b)?",
+    r"\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?",
+    r"\d{1,2}月\d{1,2}日",
+)
+_OF_NAMES = (
+    r"(?=[JFMASOND])" + MONTHS + r" (?:\d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\d{4}\b)",
+    _OTHERS + r"(?: de| del)? \d{4}\b",
+)
 DATE = re.compile(
-    r"(?<![^\W\u3040-\u9fff])\d{4}-\d{2}-\d{2}"
-    r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?![^\W\u3040-\u9fff])"
-    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?" + MONTHS + r"(?:,? \d{4}\b)?"
-    r"|\b(?=[JFMASOND])" + MONTHS + r" (?:\d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\d{4}\b)"
-    rf"|{_BEGINS}(?:\d{{1,4}}[./]\d{{1,2}}[./]\d{{2,4}}{_ENDS}|\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?: ?[AaPp]\.?[Mm]\b)?)"
-    r"|\b\d{1,2}(?:\.|º|°|er)? (?:de |d['’])?" + _OTHERS + r"\b(?:(?: de| del)? \d{4}\b)?"
-    r"|\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日"
+    rf"(?=\d){_BEGINS}(?:{'|'.join(_OF_DIGITS)})|(?=[{_FIRST_LETTERS}]){_BEGINS}(?:{'|'.join(_OF_NAMES)})"
 )
 _SPACED = r"[1-9]\d{0,2}(?:[ \u00a0\u202f]\d{3}){1,4}"
 MEASURE = re.compile(

@@ -63,6 +63,19 @@ class _Language:
             if found:
                 yield _Found(self._name, match.start(), match.end(), *found)
 
+    def last_weekdays(self, text: str, asked: date) -> Iterator[date]:
+        """The last of each weekday that a question of the day `asked` names alone."""
+        for match in self._weekday_alone.finditer(text) if "on" in self._table else ():
+            weekday = self._weekdays.get(next(filter(None, match.groups())).lower())
+            if weekday is not None and asked - date.min > timedelta(days=7):
+                yield asked - timedelta(days=(asked.weekday() - weekday) % 7 or 7)
+
+    @cached_property
+    def _weekday_alone(self) -> re.Pattern[str]:
+        form = self._table["on"].replace("{weekday}", f"({'|'.join(_longest_first(self._weekdays))})")
+        is_spaced = self._table.get("spaced", True)
+        return re.compile(rf"(?<![^\W_])(?:{form})(?![^\W_])" if is_spaced else form, re.IGNORECASE)
+
     def _date(self, match: re.Match[str], likely: Callable[[], str], said: date) -> tuple[str, date] | None:
         groups = {name: part for name, part in match.groupdict().items() if part is not None}
         if word := groups.get("word"):
@@ -129,6 +142,11 @@ class _Names:
             return f"(?P<{match[1]}_{self._count}>{parts[match[1]]})"
 
         return re.sub(r"\{([a-z]+)\}", group, form)
+
+
+def weekdays_asked(question: str, asked: date) -> list[date]:
+    """The days of a question about the past that names weekdays alone: "on Tuesday", "am Dienstag", "周二"."""
+    return [day for language in _languages() for day in language.last_weekdays(question, asked)]
 
 
 def written(day: date) -> str:

@@ -72,3 +72,11 @@ def test_another_number_is_not_found(line: str) -> None:
 
 def test_dates_of_messages_without_a_day_are_known() -> None:
     assert SourceTexts([("We moved on 7. März 2024.", None)]).has(hard_facts("Moved on 2024-03-07")[0])
+
+
+@pytest.mark.parametrize("said", ["im März 2023", "en marzo de 2023", "mars 2023", "в марте 2023", "in March 2023"])
+def test_a_month_of_a_year_is_found_in_another_form(said: str) -> None:
+    source = SourceTexts([(f"Moved there {said}.", None)])
+    (fact,) = hard_facts("Moved in March 2023")
+    assert source.has(fact)
+    assert not source.has(fact._replace(text="April 2023"))

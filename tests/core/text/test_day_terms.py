@@ -59,10 +59,22 @@ def test_a_date_without_a_year_is_the_nearest_one() -> None:
 
 def test_a_question_may_name_a_weekday_alone() -> None:
     assert days_asked("What did I say on Tuesday?", MONDAY) == ["_d20230502"]
+    for question in (
+        "Was habe ich am Dienstag gesagt?",
+        "Qu'ai-je dit mardi ?",
+        "¿Qué dije el martes?",
+        "Cosa ho detto martedì?",
+        "O que eu disse na terça-feira?",
+        "Что я сказал во вторник?",
+        "我周二说了什么？",
+        "火曜日に何と言いましたか。",
+    ):
+        assert days_asked(question, MONDAY) == ["_d20230502"], question
+    assert days_asked("这个一周一次，每周二都有吗？", MONDAY) == []
     assert days_asked("And the plan of 8 May?", date(2023, 5, 20)) == ["_d20230508"]
     assert days_asked("What is the port?", MONDAY) == []
     at_first = date(1, 1, 1)
-    assert days_asked("yesterday, last Monday, 3 days ago, gestern", at_first) == []
+    assert days_asked("on Monday, on \u017funday, yesterday, last Monday, 3 days ago, gestern", at_first) == []
 
 
 def test_passages_of_the_day_and_those_that_name_it_count() -> None:
