@@ -11,11 +11,12 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from compression.core.instructions import MAX_TEMPLATE_CHARS, template_fault
 from compression.policy_fields import FIELDS, PolicyField
-from conversations.errors import Invalid
+from conversations.errors import MEDIA_TYPE, Invalid, UnsupportedMediaType
 
 HIDDEN = {
     *(0x00AD, 0x115F, 0x180E, 0x200B, 0x2060, 0x3164, 0xFEFF),  # without width
@@ -147,6 +148,21 @@ def _is_text(value: object, most: int) -> bool:
 
 
 POLICY = {field.name: _rule(field) for field in FIELDS}
+
+
+def json_text(request: HttpRequest) -> str:
+    """The body of a request that is declared as JSON, without a byte order mark.
+
+    Raises UnsupportedMediaType for another or a compressed body, and Invalid for one that is not UTF-8.
+    """
+    if request.content_type != "application/json":
+        raise UnsupportedMediaType(MEDIA_TYPE)
+    if (encoding := request.headers.get("Content-Encoding", "").strip().lower()) not in ("", "identity"):
+        raise UnsupportedMediaType(f"Content-Encoding: send the body uncompressed, not as {encoding[:20]}.")
+    try:
+        return request.body.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -23,6 +23,9 @@ PROBLEMS = {
     "extra_forbidden": "there is no such field",
     "less_than_equal": "must be at most {le}",
     "greater_than_equal": "must be at least {ge}",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "bool_parsing": "must be true or false",
 }
 
 

@@ -7,23 +7,13 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.parser import Parser
 
-from conversations.errors import MEDIA_TYPE, Invalid, UnsupportedMediaType
-from conversations.validation import parse_json
+from conversations.errors import Invalid
+from conversations.validation import json_text, parse_json
 
 
 class StrictParser(Parser):
     def parse_body(self, request: HttpRequest) -> Any:
-        require_json(request)
-        try:
-            text = request.body.decode()
-        except UnicodeDecodeError as error:
-            raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
-        return parse_json(text)
-
-
-def require_json(request: HttpRequest) -> None:
-    if request.content_type != "application/json":
-        raise UnsupportedMediaType(MEDIA_TYPE)
+        return parse_json(json_text(request))
 
 
 def require_body_if_declared(request: HttpRequest) -> None:

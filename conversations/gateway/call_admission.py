@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from conversations import api_keys, spending
 from conversations.admission import admission_of
-from conversations.errors import MEDIA_TYPE, Invalid, UnsupportedMediaType
+from conversations.errors import Invalid
 from conversations.gateway import checkpoints
 from conversations.gateway.anthropic.models import VERSION
 from conversations.gateway.anthropic.protocol import MESSAGES
@@ -19,8 +19,7 @@ from conversations.gateway.projects import project_of
 from conversations.gateway.protocol import Protocol
 from conversations.gateway.request import GatewayRequest, parse_request
 from conversations.gateway.responses import Unauthenticated
-
-JSON = "application/json"
+from conversations.validation import json_text
 
 
 def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[GatewayRequest, State | None]:
@@ -51,12 +50,7 @@ def parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayReque
     """Authenticate the call and parse it. Raises Refused."""
     signed_in(request, call)
     read_for(call.owner_id)
-    if request.content_type != JSON:
-        raise UnsupportedMediaType(MEDIA_TYPE)
-    try:
-        text = request.body.decode()
-    except UnicodeDecodeError as error:
-        raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
+    text = json_text(request)
     assert call.key is not None
     return parse_request(text, protocol, owner_id=call.owner_id, project=project_of(request, call.key))
 

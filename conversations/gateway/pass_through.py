@@ -24,7 +24,7 @@ from conversations.llm.clients import client_for
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS
 from conversations.models import ModelProfile
-from conversations.validation import clean_text, parse_json
+from conversations.validation import clean_text, json_text, parse_json
 
 ADDRESSES = frozenset(
     ["embeddings", "rerank", "moderations", "audio/speech", "audio/transcriptions", "audio/translations"]
@@ -47,15 +47,12 @@ class ForwardedCall(NamedTuple):
 
 def read(request: HttpRequest, address: str, person_id: int) -> ForwardedCall:
     """The call in a person's request. Raises Invalid, NotFound or UnsupportedMediaType."""
-    content = request.body
     body: dict[str, Any]
     if request.content_type == JSON:
-        try:
-            given: Any = parse_json(content.decode())
-        except UnicodeDecodeError as error:
-            raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
+        text = json_text(request)
+        given: Any = parse_json(text)
         name = given.get("model") if isinstance(given, dict) else None
-        body, headers = {"content": content}, {"Content-Type": JSON}
+        body, headers = {"content": text.encode()}, {"Content-Type": JSON}
     elif request.content_type == FORM:
         try:
             fields = {field: values if len(values) > 1 else values[0] for field, values in request.POST.lists()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from typing import Any
@@ -141,6 +142,14 @@ BAD: dict[str, tuple[Any, int, str]] = {
     "calls that are none": ({"messages": [{"role": "assistant", "tool_calls": "x"}]}, 400, "messages[0].tool_calls"),
     "stream of yes": ({"stream": "yes"}, 400, "stream:"),
 }
+
+
+def test_a_byte_order_mark_is_no_part_of_a_body_and_a_compressed_body_is_refused(caller: Caller) -> None:
+    body = json.dumps({"model": "scripted", "messages": [{"role": "user", "content": "hi"}]}).encode()
+    assert caller.post(b"\xef\xbb\xbf" + body).status_code == 200
+    refused = caller.post(gzip.compress(body), **{"Content-Encoding": "gzip"})
+    assert refused.status_code == 415
+    assert "uncompressed" in refused.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import timedelta
 from typing import Any
 
@@ -53,6 +54,22 @@ def row(user: User) -> Conversation:
 def test_a_body_that_is_no_plain_object_of_known_fields_is_refused(api: Api, body: bytes, message: str) -> None:
     assert message in refused(api.send("POST", ALL, body), 400, "invalid")["message"]
     assert not Conversation.objects.exists()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_body(api: Api) -> None:
+    assert api.send("POST", ALL, b'\xef\xbb\xbf{"title": "a"}').json()["title"] == "a"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd, gzip"])
+def test_a_compressed_body_is_415(api: Api, encoding: str) -> None:
+    sent = api.client.generic(
+        "POST", ALL, gzip.compress(b"{}"), content_type="application/json", headers={"Content-Encoding": encoding}
+    )
+    assert encoding in refused(sent, 415, "unsupported_media_type")["message"]
+
+
+def test_a_number_that_is_none_is_named(api: Api) -> None:
+    assert refused(api.get(f"{ALL}?limit=x"), 400, "invalid")["message"] == "limit: must be a whole number."
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
