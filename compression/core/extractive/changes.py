@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from compression.core.extractive.notes import Note, phrase_of
+from compression.core.extractive.section_cues import reports_change
 from compression.core.extractive.segmentation import TECHNICAL, UnitKind
 from compression.core.facts.file_acts import READ, Paths
 from compression.core.sections import FILES
@@ -27,11 +28,6 @@ _COMMANDS = (
     ),
 )
 _OPENS = re.compile(r"(?:open|goto|cat|less|view|vim?|nano|find_file|read_file)\b", re.IGNORECASE)
-_CHANGE_VERB = re.compile(
-    r"\b(?:created|added|put|edited|modified|updated|deleted|removed|renamed|moved|fixed|(?:re)?(?:wrote|written)|replaced"
-    r"|refactored|extracted|changed)\b",
-    re.IGNORECASE,
-)
 _MAX_CHANGE_CHARS = 240
 READ_WEIGHT, CHANGED_WEIGHT = 0.3, 4.0
 """The weight of a file that was only read, and of one that a command or a tool changed."""
@@ -56,7 +52,7 @@ def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
                 changes.setdefault(paths[-1] if paths else current, {})[change] = note
             if paths and (change or _OPENS.match(note.phrase.text)):
                 current = paths[-1]
-        elif len(paths) == 1 and note.phrase.kind not in TECHNICAL and _CHANGE_VERB.search(note.phrase.text):
+        elif len(paths) == 1 and note.phrase.kind not in TECHNICAL and reports_change(note.phrase.text):
             changes.setdefault(paths[0], {})[note.phrase.text] = note
     return [_change(path, evidence, count) for path, evidence in changes.items()]
 

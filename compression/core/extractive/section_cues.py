@@ -1,55 +1,26 @@
-"""Cue words that mark a statement as a decision, or as a report on the state of the work."""
+"""Cue words that mark a statement as a decision, or as a report on the state of the work or of a file.
+
+`section_cues.toml` has the words of each language.
+"""
 
 from __future__ import annotations
 
-import re
+import tomllib
+from itertools import chain
+from pathlib import Path
 
 from compression.core.sections import CONTEXT, DECISIONS, STATE
+from compression.core.text.expressions import any_of
 
 DONE = "Done"
 STATES = (DONE, "Pending", "Blocked", "Next")
 
-_DECISION = re.compile(
-    r"\b(?:decided|decision|we(?:['’]ll| will| should)? (?:use|go with|stick (?:with|to))"
-    r"|let['’]s (?:use|go with|stick (?:with|to))"
-    r"|going with|chose|agreed (?:to|on|that)|settled (?:on|for)"
-    r"|opted (?:for|to)|ruled out|rejected|root cause|trade-?off"
-    r"|entschieden|beschlossen|décidé|decidido|deciso|решили)\b|决定|決定",
-    re.IGNORECASE,
-)
-_STATE = (
-    (
-        "Blocked",
-        re.compile(
-            r"\b(?:blocked|stuck on|waiting (?:for|on)|cannot (?:proceed|continue)|can['’]t (?:proceed|continue))\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "Pending",
-        re.compile(
-            r"\b(?:to-?do\b|to do(?=:)|pending|still (?:need|needs|have|has) to|remains? to|left to do"
-            r"|not yet|unfinished|outstanding)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "Next",
-        re.compile(
-            r"\b(?:next steps?|next, (?:I|we|let)|next (?:I|we)(?:['’]ll| will)|the plan is|planned next)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        DONE,
-        re.compile(
-            r"\b(?:(?:is|are|was|were|now|been|all) (?:done|finished|completed?|fixed|implemented|deployed|merged)"
-            r"|(?:released|resolved|passing) now|(?:tests?|build) pass(?:es|ed)?|works now|successfully)\b",
-            re.IGNORECASE,
-        ),
-    ),
-)
-
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_DECISION = any_of(_TABLE["decision"])
+_STATE = tuple((label, any_of(_TABLE[label.lower()])) for label in ("Blocked", "Pending", "Next", DONE))
+"""The labels with their cues; a statement with several cues has the first label."""
+_ANY = any_of(chain(_TABLE["decision"], *(_TABLE[label.lower()] for label in STATES)))
+_CHANGED = any_of(_TABLE["changed"])
 
 MIN_DECISION_WORDS = 4
 """A decision in fewer words names nothing: "Decision made."."""
@@ -61,9 +32,17 @@ def _says_enough(statement: str) -> bool:
 
 def section_of(statement: str) -> tuple[str, str]:
     """(heading, label) of the section that the statement belongs to; the label is one of `STATES` or ""."""
-    if _DECISION.search(statement) and not statement.rstrip().endswith("?") and _says_enough(statement):
+    small = statement.lower()
+    if not _ANY.search(small):
+        return CONTEXT, ""
+    if _DECISION.search(small) and not statement.rstrip().endswith("?") and _says_enough(statement):
         return DECISIONS, ""
     for label, cue in _STATE:
-        if cue.search(statement):
+        if cue.search(small):
             return STATE, label
     return CONTEXT, ""
+
+
+def reports_change(statement: str) -> bool:
+    """Whether the statement reports that a file was changed."""
+    return bool(_CHANGED.search(statement.lower()))
