@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
+from compression.core.text.expressions import any_of
+from compression.core.text.patterns import UNSPACED
 from compression.core.text.sentences import clean, one_line, sentences, split_long
 
 
@@ -77,7 +81,12 @@ _SHARED_IMAGE = re.compile(
 _SYMBOLS = frozenset("{}()[]<>=;_/\\|$&*+^~@")
 _FIRST = re.compile(r"\b(?:I|I'm|I've|I'll|I'd|my|My|me|we|We|our|Our|mine|we're|we've|I’m|I’ve|I’ll|I’d)\b")
 _SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you’re|you’ve|you’ll|yourself)\b", re.IGNORECASE)
+_PERSONS = tomllib.loads(Path(__file__).with_name("persons.toml").read_text(encoding="utf-8"))
+_OTHER_FIRST, _OTHER_SECOND = any_of(_PERSONS["first"]), any_of(_PERSONS["second"])
 _PHATIC_WORDS = 7
+_LETTERS_OF_A_WORD = 2
+"""The letters of a usual word in Chinese and Japanese."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def pieces_of(content: str, *, output: bool = False) -> tuple[TextUnit, ...]:
@@ -151,19 +160,16 @@ def _is_code(text: str) -> bool:
 
 def _prose_kind(sentence: str) -> UnitKind:
     words = sentence.split()
+    count = len(words) + len(_UNSPACED.findall(sentence)) // _LETTERS_OF_A_WORD
+    is_first = bool(_FIRST.search(sentence) or _OTHER_FIRST.search(sentence.lower()))
     bare = sentence.rstrip("\"'”’)")
     named = any(word[0].isupper() and word.strip(",.!?") not in ("I", "I'm") for word in words[1:])
-    if (
-        len(words) <= _PHATIC_WORDS
-        and not any(map(str.isdigit, sentence))
-        and not named
-        and not _FIRST.search(sentence)
-    ):
+    if count <= _PHATIC_WORDS and not any(map(str.isdigit, sentence)) and not named and not is_first:
         return UnitKind.QUESTION if bare.endswith(("?", "？")) else UnitKind.PHATIC
     if bare.endswith(("?", "？")):
         return UnitKind.QUESTION
-    if _FIRST.search(sentence):
+    if is_first:
         return UnitKind.FIRST_PERSON
-    if _SECOND.search(sentence):
+    if _SECOND.search(sentence) or _OTHER_SECOND.search(sentence.lower()):
         return UnitKind.ADDRESS
     return UnitKind.EXCLAMATION if bare.endswith("!") else UnitKind.STATEMENT

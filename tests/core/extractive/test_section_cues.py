@@ -1,10 +1,11 @@
-"""Decisions and the state of the work, in several languages."""
+"""Decisions, the state of the work, and the persons of a sentence, in several languages."""
 
 from __future__ import annotations
 
 import pytest
 
 from compression.core.extractive.section_cues import reports_change, section_of
+from compression.core.extractive.segmentation import UnitKind, pieces_of
 from compression.core.sections import CONTEXT, DECISIONS, STATE
 
 CASES = {
@@ -117,3 +118,45 @@ def test_a_statement_is_in_its_section(section: tuple[str, str], statement: str)
 def test_a_change_of_a_file_is_seen(statement: str) -> None:
     assert reports_change(statement)
     assert not reports_change("Was steht in src/app.py? Qu'y a-t-il? ¿Qué hay? 里面有什么？何がありますか。")
+
+
+KINDS = {
+    UnitKind.FIRST_PERSON: """
+        I live in Bonn.
+        Ich wohne in Bonn.
+        Je vis à Lyon depuis dix ans.
+        Mi hermana vive en Bonn.
+        Ho due gatti.
+        Moro em Lisboa com a minha irmã.
+        Мы живём в Москве.
+        另外我叫李雷，是后端负责人。
+        私は田中です。
+    """,
+    UnitKind.ADDRESS: """
+        You are right about the plan for the garden in summer.
+        Du hast recht mit dem Plan für den Garten im Sommer.
+        Vous avez raison pour le projet de jardin de cet été.
+        Tú tienes razón con el plan del jardín para el verano.
+        Вы правы насчёт плана сада на всё это лето.
+        你应该先检查日志文件里的错误信息再重启。
+    """,
+    UnitKind.STATEMENT: """
+        The server is in Rome and is backed up every week.
+        服务器在上海机房，由运维团队维护，每周备份一次。
+        サーバーは東京にあり、毎週バックアップされています。
+    """,
+    UnitKind.PHATIC: """
+        Sounds good.
+        alles klar, danke.
+        好的。
+        明白了，谢谢！
+        了解しました。
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"), [(kind, line.strip()) for kind, lines in KINDS.items() for line in lines.strip().splitlines()]
+)
+def test_a_sentence_has_its_kind(kind: UnitKind, sentence: str) -> None:
+    assert [piece.kind for piece in pieces_of(sentence)] == [kind]
