@@ -84,8 +84,7 @@ _SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you’re|you’v
 _PERSONS = tomllib.loads(Path(__file__).with_name("persons.toml").read_text(encoding="utf-8"))
 _OTHER_FIRST, _OTHER_SECOND = any_of(_PERSONS["first"]), any_of(_PERSONS["second"])
 _PHATIC_WORDS = 7
-_LETTERS_OF_A_WORD = 2
-"""The letters of a usual word in Chinese and Japanese."""
+"""The most words of a sentence that says nothing; in Chinese and Japanese, letters, as one word has one or two."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -160,7 +159,7 @@ def _is_code(text: str) -> bool:
 
 def _prose_kind(sentence: str) -> UnitKind:
     words = sentence.split()
-    count = len(words) + len(_UNSPACED.findall(sentence)) // _LETTERS_OF_A_WORD
+    count = len(words) + len(_UNSPACED.findall(sentence))
     is_first = bool(_FIRST.search(sentence) or _OTHER_FIRST.search(sentence.lower()))
     bare = sentence.rstrip("\"'”’)")
     named = any(word[0].isupper() and word.strip(",.!?") not in ("I", "I'm") for word in words[1:])

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, NamedTuple
 
 from compression.core.caching import cached_words
+from compression.core.text.language import COMMON, common_words
 from compression.core.text.patterns import kind_of, parts_of
 from compression.core.text.stemming import stem
-from compression.core.text.stopwords import ENGLISH
+from compression.core.text.stopwords import ENGLISH, words
 
 Sort = Literal["word", "name", "number", "identifier", "path"]
 
 _CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\'’-]++")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*+")
 _UNSPACED = re.compile(r"[\u0e00-\u0fff\u3040-\ud7ff]+")
+
+
+_SAYS_LITTLE = re.compile("[的了是我你您他她它们們这這那也都就吗嗎呢吧啊把被着很]|^[\u3041-\u309f]+$")
+"""Matches a pair of letters of common Chinese words, or of endings and particles in Japanese."""
+_ENGLISH_TOO = words(
+    "ai ale al co com comment con dat de del den die dir dove era est hat hay hoe ma mam mas met mi mia mis nas non "
+    "nos od op os pas per pour son su te van war wo"
+)
+"""Common words of other languages that are words, names or abbreviations in English."""
 
 
 class Term(NamedTuple):
@@ -53,7 +64,7 @@ def _terms(chunk: str) -> tuple[Term, ...]:
     return tuple(
         term
         for word in _WORD.findall(chunk)
-        if word.lower().replace("’", "'") not in ENGLISH
+        if word.lower().replace("’", "'") not in _stop_words()
         for term in _of_word(word)
     )
 
@@ -61,9 +72,16 @@ def _terms(chunk: str) -> tuple[Term, ...]:
 def _of_word(word: str) -> tuple[Term, ...]:
     if _UNSPACED.search(word):  # a script without spaces between words: each pair of characters is a term
         pairs = [word[at : at + 2] for at in range(max(1, len(word) - 1))]
+        pairs = [pair for pair in pairs if not _SAYS_LITTLE.search(pair)]
         each = {pair: Term(pair, "word") for pair in pairs}  # one object for equal pairs
         return tuple(each[pair] for pair in pairs)
     if len(word) < 2 and not word.isdigit():
         return ()
     sort: Sort = "number" if any(map(str.isdigit, word)) else "name" if word[0].isupper() else "word"
     return (Term(stem(word), sort),)
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    others = frozenset(word for language in COMMON for word in common_words(language))
+    return ENGLISH | (others - _ENGLISH_TOO)
