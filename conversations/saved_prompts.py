@@ -44,7 +44,7 @@ def save(user: AbstractBaseUser, name: object, text: object, *, prompt_id: UUID 
             return SavedPrompt.objects.create(owner_id=user.pk, **fields)
     except IntegrityError:
         raise Invalid(
-            _("prompt_name: there is a prompt called “%(name)s” already.") % {"name": fields["name"]},
+            _("prompt_name: there is already a prompt called “%(name)s”.") % {"name": fields["name"]},
             field="prompt_name",
         ) from None
 

@@ -19,12 +19,12 @@ from conversations.errors import Refused
 from conversations.models import ApiKey, GroupBudget, Spending, User
 
 OF_PERSON = gettext_noop(
-    "Your budget of this month, %(limit)s, is used up. The next one begins on %(day)s (UTC). Who runs this site can "
-    "raise it."
+    "Your budget of this month, %(limit)s, is used up. The next one begins on %(day)s (UTC). Whoever runs this site "
+    "can raise it."
 )
 OF_GROUP = gettext_noop(
     "The budget of this month that the members of %(group)s share, %(limit)s, is used up. The next one begins on "
-    "%(day)s (UTC). Who runs this site can raise it."
+    "%(day)s (UTC). Whoever runs this site can raise it."
 )
 OF_KEY = gettext_noop(
     "The budget of this key for this month, %(limit)s, is used up. The next one begins on %(day)s (UTC). Its owner can "

@@ -118,8 +118,8 @@ def inspection_notice(server: ToolServer, seen: Seen) -> SafeString:
         offers = gettext("offers no tool that models can call.")
     parts = [offers % {"number": number, "names": _name_list(seen.names)}]
     for words, names in (
-        (gettext("Not allowed any more, as their descriptions changed: %(names)s."), seen.withdrawn),
-        (gettext("Not there any more: %(names)s."), seen.gone),
+        (gettext("No longer allowed, because their descriptions changed: %(names)s."), seen.withdrawn),
+        (gettext("No longer there: %(names)s."), seen.gone),
         (gettext("Cannot be offered: %(names)s."), [f"{name} ({why})" for name, why in seen.refused.items()]),
     ):
         if names:

@@ -27,7 +27,7 @@ def cancel(row: Compaction) -> None:
     if not _cancelled(row):
         row.refresh_from_db()
         raise Conflict(
-            _("This compaction is over already: %(status)s.") % {"status": row.status},
+            _("This compaction has already ended: %(status)s.") % {"status": row.status},
             code="compaction_over",
             status=row.status,
         )

@@ -77,7 +77,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
     if row is None:
         running = active(conversation_id)
         raise Conflict(
-            _("This conversation is being compacted already."),
+            _("This conversation is already being compacted."),
             code="compaction_running",
             task_id=str(running.id) if running else None,
         )

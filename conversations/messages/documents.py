@@ -139,4 +139,4 @@ def _run(job: tuple[Any, ...], *, by: Hashable) -> Any:
 
 
 def damaged() -> Invalid:
-    return Invalid(_("file: the document is damaged, or none that can be read."), field="file")
+    return Invalid(_("file: the document is damaged, or of a kind that cannot be read."), field="file")

@@ -28,7 +28,7 @@ def work(data: bytes) -> ImageFile:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise too_wide() from None
     except Exception:  # Pillow raises nearly every kind of exception for damaged files
-        raise Invalid(_("file: the image is damaged, or none that can be read."), field="file") from None
+        raise Invalid(_("file: the image is damaged, or of a kind that cannot be read."), field="file") from None
 
 
 def _decoded(data: bytes) -> ImageFile:

@@ -112,7 +112,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     message_parts = parts_of(turns, with_images=noted.get("images", False), recalled=quoted)
     parts = tuple(as_counted([*opening, *message_parts], window))
     exact = request_log.digest(messages_of(parts)) == noted["hash"] and MISSING_TOOLS not in missing
-    gone = f"Not there any more: {', '.join(missing)}." if missing else ""
+    gone = f"No longer there: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
 
 

@@ -139,7 +139,7 @@ def start(conversation: Conversation, *, file_id: UUID, question: str) -> WholeR
         if any(
             is_under_way(row) for row in WholeReading.objects.filter(conversation=conversation, status=Status.RUNNING)
         ):
-            raise Conflict(_("A file is being read in this chat already. Stop it first."), code="reading_running")
+            raise Conflict(_("A file is already being read in this chat. Stop it first."), code="reading_running")
         row = WholeReading.objects.create(
             conversation=conversation,
             name=file.name,

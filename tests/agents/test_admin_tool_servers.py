@@ -89,8 +89,8 @@ def test_what_a_server_tells_otherwise_on_a_new_look_is_not_allowed_any_more(
     silent = {"name": "silent", "description": "", "parameters": {"type": "object"}}
     ToolServer.objects.update(tools=[OLD, silent, OLD | {"name": "gone"}], allowed=["echo", "silent", "gone"])
     page = page_after(client, server, _look="1")
-    assert "Not allowed any more, as their descriptions changed: echo." in page
-    assert "Not there any more: gone." in page and 'class="warning"' in page
+    assert "No longer allowed, because their descriptions changed: echo." in page
+    assert "No longer there: gone." in page and 'class="warning"' in page
     assert server.allowed == ["silent"]
 
 

@@ -225,7 +225,7 @@ async def test_one_summary_stands_for_the_past_however_many_ask_for_it(filled: C
     chat.llm.summary_takes(seconds=0.1)
     first = await chat.start_compaction()
     for _ in range(3):
-        with pytest.raises(Exception, match="being compacted already"):
+        with pytest.raises(Exception, match="already being compacted"):
             await chat.start_compaction()
     await chat.compacted(first.pk)
     assert await Checkpoint.objects.filter(active=True).acount() == 1

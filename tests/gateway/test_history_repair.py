@@ -212,7 +212,7 @@ def test_a_pdf_is_named_in_this_request_and_in_all_after() -> None:
     )
     assert said[1] == {
         "role": "tool", "tool_call_id": "t1",
-        "content": "[document: application/pdf, 13 bytes, the document is damaged, or none that can be read]",
+        "content": "[document: application/pdf, 13 bytes, the document is damaged, or of a kind that cannot be read]",
     }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def join(request: HttpRequest) -> HttpResponse:
 
 
 def _not_invited(request: HttpRequest) -> HttpResponse:
-    message = _("This invitation was used, has ended or was withdrawn. Ask whoever sent it for another one.")
+    message = _("This invitation has been used, has expired or was withdrawn. Ask whoever sent it for another one.")
     return render(request, "error.html", {"message": message}, status=410)
 
 

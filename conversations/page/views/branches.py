@@ -101,7 +101,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     try:
         content = request.POST.get("content", "").replace("\r\n", "\n")
         if compaction.command(content) is not None:
-            raise Invalid(_("/compact is no message: write it in the box below."), field="content")
+            raise Invalid(_("/compact is a command, not a message: write it in the box below."), field="content")
         slash_commands.require_text(content)
         pasted = parse_pasted(request.POST.get("pasted", "[]"))
         branches.edit(conversation, row.pk, content=content, pasted=pasted)

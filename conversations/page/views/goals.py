@@ -47,7 +47,7 @@ def step(request: Request, conversation: Conversation) -> str:
 def _changed_step(text: str, status: str | None, steps: dict[str, Step]) -> Step:
     """A new checkpoint, or an existing one of `steps` with a new status."""
     if status is None and text in steps:
-        raise Invalid(_("text: there is such a checkpoint already."), field="text")
+        raise Invalid(_("text: there is already a checkpoint with this text."), field="text")
     if text not in steps and len(steps) >= MAX_ENTRIES:
         raise Invalid(_("text: at most %(most)s checkpoints.") % {"most": MAX_ENTRIES}, field="text", limit=MAX_ENTRIES)
     if status not in (None, *STEPS):

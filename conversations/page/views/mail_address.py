@@ -67,7 +67,7 @@ def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponse:
     """Ask whether the address is the person's, as programs that check mails open links; change it by POST."""
     change = mail.change_of(token)
     if change is None:
-        message = _("This link was used or has ended. Ask for another one in Settings.")
+        message = _("This link has been used or has expired. Ask for another one in Settings.")
         return render(request, "error.html", {"message": message}, status=410)
     user, address = change
     if request.method == "POST":

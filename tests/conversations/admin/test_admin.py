@@ -132,7 +132,7 @@ def test_compact_now_and_undo_say_for_each_row_what_was_done(client: Client, con
 
     page = act(client, "compact_now", conversation, busy)
     assert "New chat is being compacted." in page
-    assert "Busy: This conversation is being compacted already." in page
+    assert "Busy: This conversation is already being compacted." in page
     done = Compaction.objects.get(status="succeeded")
     assert (done.trigger, done.steering) == ("manual", {"quality": "standard"})
 

@@ -73,7 +73,7 @@ def lived(conversation: Conversation, user: User, count: int = 1) -> None:
 
 def test_an_empty_site_has_a_page_that_says_so(root: Client) -> None:
     html = page(root)
-    assert html.count("No figures in these days.") == 12
+    assert html.count("No figures for these days.") == 12
     assert tiles(html)["Tokens saved"] == "0"
     assert tiles(html)["Facts kept"] == "–"
 

@@ -79,7 +79,7 @@ def test_a_forgotten_password_is_replaced_by_the_link_of_a_mail_once(alice: User
     assert client.post(form, {"new_password1": words, "new_password2": words}).headers["Location"] == "/accounts/login/"
     alice.refresh_from_db()
     assert alice.check_password(words) and open_page.get("/").status_code == 302, "other browsers are signed out"
-    assert "was used or has ended" in Client().get(link, follow=True).content.decode()
+    assert "has been used or has expired" in Client().get(link, follow=True).content.decode()
     assert mails(2)[1].subject == "Your password was changed."
     assert AuditEntry.objects.filter(action="password_changed", person=alice).count() == 1
 

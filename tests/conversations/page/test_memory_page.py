@@ -55,7 +55,7 @@ def test_lists_and_words_choose_what_is_shown(user: User, conversation: Conversa
     assert "Tuesday" in shown and "Monday" in shown and "5433" not in shown
     shown = words(pages.get("remembered", state="noted", q="BILLING monday"))
     assert "Monday" in shown and "Tuesday" not in shown and "Noted 1" in shown
-    assert "Nothing here has these words." in words(pages.get("remembered", q="zebra"))
+    assert "Nothing here contains these words." in words(pages.get("remembered", q="zebra"))
     assert "The old plan." in words(pages.get("remembered", state="past"))
 
 

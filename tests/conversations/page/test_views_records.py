@@ -108,7 +108,7 @@ def selected(page: Any) -> str:
 def test_a_request_that_cannot_be_told_exactly_says_so(replies: list[Message], pages: Pages) -> None:
     replies[2].conversation.checkpoints.all().delete()
     page = pages.get("request", replies[2].conversation_id, replies[2].pk).content.decode()
-    assert "Not exactly what was sent. Not there any more: the summary." in page
+    assert "Not exactly what was sent. No longer there: the summary." in page
 
 
 def test_very_long_requests_are_shown_in_part(

@@ -121,7 +121,7 @@ def test_checkpoints_of_a_goal_are_added_ticked_off_and_removed(pages: Pages, co
     pages.post("step", conversation.pk, text="Switch", status="pending", remove="1")
     assert [step["text"] for step in Goal.objects.get().checkpoints] == ["Copy the archive"]
     again = pages.post("step", conversation.pk, text="Copy the archive")
-    assert again.status_code == 400 and b">There is such a checkpoint already" in again.content
+    assert again.status_code == 400 and b">There is already a checkpoint with this text" in again.content
     assert Goal.objects.get().checkpoints[0]["status"] == "completed"
 
 

@@ -33,7 +33,7 @@ def lived(conversation: Conversation, *, count: int = 1) -> None:
 
 def test_a_new_account_is_told_what_will_be_here(user: User) -> None:
     html = Pages(user).get("usage").content.decode()
-    assert "No requests in these days." in html
+    assert "No requests on these days." in html
     assert "chart-box" not in html
 
 
@@ -63,7 +63,7 @@ def test_nobody_sees_anothers_figures_not_even_an_administrator(conversation: Co
     lived(conversation)
     root = User.objects.create_superuser("root", password="correct horse battery")
     html = Pages(root).get("usage").content.decode()
-    assert "No requests in these days" in html
+    assert "No requests on these days" in html
     told = Api(root).get("/api/usage").json()
     assert (told["total"]["requests"], told["storage"]) == (0, {"conversations": 0, "messages": 0})
 

@@ -265,7 +265,7 @@ async def test_a_copy_says_what_is_gone_as_its_original_does(filled: Conversatio
     copy = await forked(chat)
     (row,) = await sync_to_async(_noted)(copy.conversation)
     gone = [await sync_to_async(replay.replay)(one.conversation_id, one.pk) for one in (reply, row)]
-    assert gone[0].gone == gone[1].gone == "Not there any more: the system prompt, the summary."
+    assert gone[0].gone == gone[1].gone == "No longer there: the system prompt, the summary."
 
 
 @pytest.mark.once

@@ -337,7 +337,7 @@ async def test_what_is_gone_is_said(filled: Conversation, chat: Chat) -> None:
     await Checkpoint.objects.all().adelete()
     await Wording.objects.all().adelete()
     found = await replayed(chat, reply)
-    assert found.gone == "Not there any more: the system prompt, the summary, 1 message."
+    assert found.gone == "No longer there: the system prompt, the summary, 1 message."
     assert [part.kind for part in found.parts] == ["live"] * 4
 
 

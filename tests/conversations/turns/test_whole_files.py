@@ -111,7 +111,7 @@ async def test_a_stop_ends_it_after_the_part_and_nothing_is_sent(chat: Chat) -> 
     chat.llm.enqueue("slow", times=9, delay=0.3)
     row = await read(chat, file)
     count = await chat.conversation.messages.acount()
-    with pytest.raises(Conflict, match="being read in this chat already"):
+    with pytest.raises(Conflict, match="already being read in this chat"):
         await read(chat, file)
     await sync_to_async(whole_files.stop)(row)
     await settled()
