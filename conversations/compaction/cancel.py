@@ -23,7 +23,7 @@ CANCELLED = "It was cancelled: nothing has changed."
 
 
 def cancel(row: Compaction) -> None:
-    """End a compaction with nothing changed. Raises Conflict if it has ended already; only one of both can happen."""
+    """End a compaction with nothing changed. Raises Conflict if it has already ended or been committed."""
     if not _cancelled(row):
         row.refresh_from_db()
         raise Conflict(

@@ -46,7 +46,7 @@ class Check:
         with self._lock:
             if self._pending is None or self._pending.done():
                 self._pending = Future()
-                # A daemon: one that hangs does not keep the process from its end.
+                # A daemon thread: a check that hangs does not keep the process from exiting.
                 Thread(target=self._answer, args=[self._pending], name="check", daemon=True).start()
             return self._pending
 
@@ -54,7 +54,7 @@ class Check:
         """The result of the last FRESH_SECONDS, or a new one; waits at most SECONDS. Call it on the loop."""
         if monotonic() - self._at > FRESH_SECONDS:
             pending = self.begin()
-            if monotonic() - self._at > SECONDS:  # else it is asked, and nobody has to wait for that
+            if monotonic() - self._at > SECONDS:  # a younger result is returned at once, while the check runs
                 await asyncio.wait([asyncio.wrap_future(pending)], timeout=SECONDS)
                 return pending.result() if pending.done() else LATE
         return self._latest

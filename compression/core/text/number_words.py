@@ -39,7 +39,7 @@ _AND_A_HALF = re.compile(
 
 _HAN = re.compile(r"([〇零一二两兩三四五六七八九十百千万萬億亿]+)([个個]?(?:小时|時間|点|時)?半)?")
 HAN_DIGITS = {**{sign: at for at, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2, "兩": 2}
-_HANSCALES = {"十": 10, "百": 100, "千": 1_000}
+_HAN_SCALES = {"十": 10, "百": 100, "千": 1_000}
 _HAN_LARGE = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8}
 
 
@@ -99,8 +99,8 @@ def _han(signs: str) -> float:
     for sign in signs[:20]:
         if sign in HAN_DIGITS:
             digit = 10 * digit + HAN_DIGITS[sign]
-        elif sign in _HANSCALES:
-            part, digit = part + (digit or 1) * _HANSCALES[sign], 0
+        elif sign in _HAN_SCALES:
+            part, digit = part + (digit or 1) * _HAN_SCALES[sign], 0
         else:
             total, part, digit = total + (part + digit or 1) * _HAN_LARGE[sign], 0, 0
     return float(total + part + digit)

@@ -18,8 +18,7 @@ _SIGNS = {
 }  # fmt: skip
 _NUMBER = re.compile(
     r"(\d(?:[\d.,'’_\u00a0\u202f]{0,30}\d)?)[ \u00a0-]?"
-    rf"(?:({one_of(_SCALES)})(?![^\W\d_])|([{''.join(_SIGNS)}]))?",
-    re.IGNORECASE,
+    rf"(?:({one_of(_SCALES)})(?![^\W\d_])|([{''.join(_SIGNS)}]))?"
 )
 _SPACE = re.compile(r"(?<=\d)\s{1,9}(?=\d{3}(?!\d))")
 """Space between thousands: "2 000 000"."""
@@ -48,7 +47,7 @@ def values_in(text: str) -> set[float]:
 
 
 def values_of(number: str) -> set[float]:
-    """The values that a single number of a statement can mean."""
+    """The values that a single number of a statement can mean, in lower case."""
     first = _NUMBER.search(number)
     return set(_of(first)) if first else set()
 
@@ -64,7 +63,7 @@ def roundings(values: set[float]) -> set[float]:
 
 
 def _of(number: re.Match[str]) -> Iterator[float]:
-    scale = _SCALES[number[2].lower()] if number[2] else _SIGNS.get(number[3], 1)
+    scale = _SCALES[number[2]] if number[2] else _SIGNS.get(number[3], 1)
     for value in readings(number[1]):
         yield value
         yield rounded(value * scale)

@@ -80,3 +80,11 @@ def test_a_month_of_a_year_is_found_in_another_form(said: str) -> None:
     (fact,) = hard_facts("Moved in March 2023")
     assert source.has(fact)
     assert not source.has(fact._replace(text="April 2023"))
+
+
+@pytest.mark.parametrize(
+    "text", ["5 mıl, 3 MİLLION, 2 million\u017f, 7 \u212a", "٣ Tage, ３ミリ秒, 5 mıllionen, halb zwölf, um ٧"]
+)
+def test_letters_that_only_look_alike_are_no_fault(text: str) -> None:
+    for fact in hard_facts(f"{text}. It has 5000 rows and 12:30."):
+        assert isinstance(SourceTexts([(text, None)]).has(fact), bool)
