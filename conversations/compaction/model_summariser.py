@@ -24,9 +24,9 @@ from conversations.llm.retries import ATTEMPTS, Attempts, pause_before_next
 from conversations.models import ModelProfile
 
 REPLY_SHARE = 2
-"""How many times the requested length a summary may reach before it is cut off.
+"""The greatest length of a summary, as a multiple of the requested length.
 
-A summary that was cut off is refused; a longer one than requested is trimmed.
+A longer one is cut off and refused; one between the requested and the greatest length is trimmed.
 """
 
 CROWDED = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SILENCE})
@@ -34,14 +34,15 @@ CROWDED = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SILENCE})
 
 
 class ModelSummariser:
-    """Asks the model of `profile` for summaries. `window` is in the site's own tokens; `spent` is its usage so far.
+    """Asks the model of `profile` for summaries.
 
-    A summariser makes at most ATTEMPTS requests in all, and one more for each passage after the first. It makes them
-    `at_once` at a time; one that is refused for that is made again, and not counted. Summarisers that share `attempts`
-    share this limit, and one request is left for each of the `others` that come after this one. `template` replaces the
-    usual template; a passage's own prompt replaces both. A request whose answer is among the `answers` is not made
-    again; `has_asked` is True once any request was made. `within` is the conversation at whose end a summary is asked
-    for, where it holds the passage.
+    `window` is the model's window in the site's own tokens, `spent` the usage so far. `has_asked` is True after the
+    first request. A summariser makes at most ATTEMPTS requests, and one more for each passage after the first. It makes
+    `at_once` of them at a time. A request that the provider refuses because of the others is repeated, and does not
+    count. Summarisers that share `attempts` share this limit; one request is reserved for each of the `others` that
+    come after this one. `template` replaces the usual template, and a passage's own prompt replaces both. No request is
+    made for a passage with an answer in `answers`. `within` is a conversation with the passage: the request for the
+    summary continues it.
     """
 
     provisional = False
@@ -117,9 +118,9 @@ class ModelSummariser:
             await self._answers.put(key, self._given[key])
 
     async def settle(self, *, accepted: bool) -> None:
-        """Keep the answers of an accepted summary; forget those of a rejected one, kept ones included.
+        """Store the answers of an accepted summary, or forget those of a rejected one.
 
-        Where a passage has no answer, or none that was accepted, only the answers that were not are forgotten.
+        If a passage of a rejected summary failed or its answer was not kept, the kept answers of the others stay.
         """
         self._accepted = list(self._given) if accepted else []
         if accepted:

@@ -1,1 +1,1 @@
-"""Sources of a summary's statements: the messages that have each, and the names and numbers that no message has."""
+"""Sources of a summary's statements: the messages behind each one, and its names and numbers that no message has."""

@@ -25,6 +25,32 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 """Words by which a person changes their mind: "Actually, use spaces, not tabs." is an order like the one before."""
+_REPEATED = re.compile(
+    r"^\W*(?:(?:as|like) i (?:already )?(?:said|mentioned|told you|asked)(?: before| earlier| already)?\s*[,:]"
+    r"|i(?:'ve)? (?:already |just )?(?:told|asked) you(?: before| already)? to\b"
+    r"|wie (?:ich )?(?:schon |bereits )?(?:gesagt|sagte)\s*[,:]"
+    r"|ich hab(?:e)? (?:dir )?(?:doch |schon |bereits )?gesagt\s*[,:]"
+    r"|(?:comme (?:je l'ai )?(?:déjà )?dit|je (?:t'|vous )ai (?:déjà )?dit)\s*(?:[,:]|de\b)"
+    r"|(?:como (?:ya )?(?:te )?dije|ya te dije)\s*(?:[,:]|que\b)"
+    r"|(?:come (?:già )?(?:ho )?detto|ti ho (?:già )?detto)\s*(?:[,:]|di\b)"
+    r"|(?:como (?:eu )?(?:já )?disse|já te disse)\s*(?:[,:]|para\b)"
+    r"|(?:как я (?:уже )?(?:говорил|сказал)а?|я же (?:говорил|сказал)а?)\s*[,:]"
+    r"|我(?:已经)?(?:说过|告诉过你)了?\s*[，：,:])\s*(?=\w)",
+    re.IGNORECASE,
+)
+"""Words by which a person repeats an order: "I told you to never use emojis"."""
+_SAYS = r"(?:says?|said|advis(?:es|ed)|writes|wrote|insist(?:s|ed)|suggest(?:s|ed)|recommend(?:s|ed)|warn(?:s|ed))"
+_ATTRIBUTED = re.compile(
+    rf",\s*+(?:(?:{_SAYS}|riet|rät|sagte?|meinte?|schreibt|schrieb|empfiehlt|empfahl|warnte?|heißt es|steht in"
+    r"|dit|disait|a dit|conseill(?:e|ait)|recommand(?:e|ait)|écrit|dice|decía|dijo|aconseja|recomienda|recomendó"
+    r"|escribió|diceva|disse|consiglia|raccomanda|scrive|diz|dizia|aconselha|recomenda|escreve"
+    r"|говорит|сказал[аи]?|говорил[аи]?|советует|советовал[аи]?|пишет|написал[аи]?)"
+    r"\s+(?!(?:i|we|ich|wir|je|yo|io|eu|я|мы)\b)[^,.;:]{1,60}"
+    rf"|(?!(?:as |like )?(?:i|we|you)\b)[^,.;:]{{1,40}}\s{_SAYS}\W*)$"
+    r"|[，,](?!\s*我(?:说|建议))[^，。,]{1,12}(?:说|建议|写道|告诉我)的?[。！!]?$",
+    re.IGNORECASE,
+)
+"""Words at the end of a sentence by which it is another's: ", my coach advised"."""
 _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 
 
@@ -52,8 +78,9 @@ def _entry(sentence: Sentence) -> DetectedEntry | None:
     is_latin, is_question = names is _LATIN, bool(_QUESTION.search(masked))
     languages = [] if is_question else [language(name) for name in names]
     if (is_latin and english.is_sure_order(masked)) or any(one.is_sure_order(masked) for one in languages):
-        return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic_of(masked))
-    if not is_question and (lead_in := _LEAD_IN.match(masked)):
+        is_sure = not sentence.is_doubtful and not _ATTRIBUTED.search(masked.rstrip(".!… "))
+        return DetectedEntry("rule", sentence.text, is_sure, topic_of(masked))
+    if not is_question and (lead_in := _LEAD_IN.match(masked) or _REPEATED.match(masked)):
         order = masked[lead_in.end() :]
         topic = topic_of(order)
         is_order = (is_latin and english.is_sure_order(order)) or any(one.is_sure_order(order) for one in languages)

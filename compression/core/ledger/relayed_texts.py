@@ -57,7 +57,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"\b(?:says?|said|states?|reads?|writes?|wrote|complain(?:s|ed)|demand(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|"
+    r"\b(?:says?|(?<!\bi )said|states?|reads?|writes?|wrote|complain(?:s|ed)|demand(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|"
     r"told (?:me|us|"
     r"him|her|them)|shows?|quotes?|quote from [\w ]{1,40}|according to [\w ]{1,40}|contract|sign|log|manual|"
     r"caption|slogan|motto|shouts?|yells?|cries|cried|whispers?|tells?|schreibt|sagt|meint|steht|dit|écrit|dice|"

@@ -211,3 +211,35 @@ def test_lines_pasted_beyond_the_five_hundredth_are_not_typed() -> None:
     words = f"What do you think?\n{pasted}\nThanks."
     origin = origin_of(words, words=words, pastes=(), pasted=[pasted])
     assert typed_text(words, origin).split() == ["What", "do", "you", "think?", "Thanks."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never use emojis, the guide says.",
+        "Always answer in English, says the policy of my company.",
+        "Keine Emojis mehr, riet mein Coach.",
+        "Ne jamais utiliser d'emojis, dit le guide.",
+        "Nunca uses emojis, decía mi profesora.",
+        "Não use emojis, disse a professora.",
+        "Не используй смайлики, говорит мой друг.",
+        "永远不要用表情符号，我老师说。",
+    ],
+)
+def test_an_order_that_another_gave_is_noted_and_not_in_force(text: str) -> None:
+    assert [(entry.kind, entry.is_sure) for entry in find_entries(text)] == [("rule", False)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As I said: always answer in French.",
+        "I told you to never use emojis.",
+        "Always answer in English, I said.",
+        "Never use emojis, please, as I said.",
+        "Ich habe dir gesagt: keine Emojis.",
+        "永远不要用表情符号，我说。",
+    ],
+)
+def test_an_order_that_the_person_repeats_is_in_force(text: str) -> None:
+    assert [(entry.kind, entry.is_sure) for entry in find_entries(text)] == [("rule", True)]
