@@ -13,7 +13,7 @@ from compression.core.text.expressions import one_of
 from compression.core.text.stopwords import words
 
 UNSPACED = r"\u0e00-\u0fff\u3040-\ud7ff"
-"""The letters of scripts without spaces between words, for a class of characters."""
+"""Letters of scripts without spaces between words, for a class of characters in an expression."""
 _BEGINS, _ENDS = rf"(?<![^\W{UNSPACED}])", rf"(?![^\W{UNSPACED}])"
 """The edges of a word or number, which may touch a letter of these scripts."""
 MONTHS = (
