@@ -97,7 +97,8 @@ def json_faults() -> Iterator[None]:
         yield
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise Invalid(f"not valid JSON: {error.msg} at {where}.", line=error.lineno, column=error.colno) from None
+        what = error.msg.removesuffix(" at")
+        raise Invalid(f"not valid JSON: {what} at {where}.", line=error.lineno, column=error.colno) from None
     except ValueError as error:
         raise Invalid(f"not valid JSON: {error}.") from None
     except RecursionError:

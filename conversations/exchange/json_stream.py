@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import Any, NamedTuple
 
+from conversations.errors import Invalid
 from conversations.validation import STRICT, json_faults, parse_json
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -14,17 +15,22 @@ EMPTY = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*\][ \t\n\r]*")
 
 LISTED = "conversations"
 """The field of a document, as Grok exports it, whose list has the conversations."""
+MAX_BROKEN_LINES = 10
 
 
 class Entry(NamedTuple):
-    """A value of a list, or a whole document that is none."""
+    """A value of a list, or a whole document that is none; Invalid in place of a broken line's value."""
 
     value: Any
     is_listed: bool
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """The entries, parsed as strictly as by `parse_json`; a fault raises Invalid after the entries before it."""
+    """The entries, parsed as strictly as by `parse_json`; a fault raises Invalid after the entries before it.
+
+    Broken JSON lines, at most `MAX_BROKEN_LINES` of them, leave the other lines alone: programs that append to a file
+    leave its last line half-written, or a line that they were stopped in.
+    """
     start = _after_space(text, 0)
     if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
         if _are_lines(text, start):
@@ -58,11 +64,23 @@ def _are_lines(text: str, start: int) -> bool:
 
 
 def _lines(text: str, at: int) -> Iterator[Entry]:
+    broken = 0
     while at < len(text):
-        with json_faults():
-            value, at = STRICT.raw_decode(text, at)
+        try:
+            with json_faults():
+                value, end = STRICT.raw_decode(text, at)
+        except Invalid as refusal:
+            broken += 1
+            if broken > MAX_BROKEN_LINES:
+                raise
+            value, end = refusal, _end_of_line(text, at)
         yield Entry(value, is_listed=True)
-        at = _after_space(text, at)
+        at = _after_space(text, end)
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
 
 
 def _after_space(text: str, at: int) -> int:

@@ -29,10 +29,12 @@ from conversations.exchange.formats import (
     deepseek,
     foreign_text,
     gemini,
+    gemini_cli,
     grok,
     librechat,
     neutral,
     open_webui,
+    opencode,
     pi,
     qwen_code,
 )
@@ -41,11 +43,11 @@ from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import Entry, entries
 
 FORMATS = (
-    *(chatsite, cline, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok, gemini),
-    *(claude_code, codex, qwen_code, pi),
+    *(chatsite, cline, opencode, librechat, neutral, deepseek, chatgpt, claude, claude_projects, open_webui, grok),
+    *(gemini, claude_code, codex, gemini_cli, qwen_code, pi),
 )
-WITH_IMAGES = (chatgpt, open_webui, neutral, claude_code, codex, qwen_code, pi, cline)
-GATHERED = (qwen_code, pi, claude_code, codex, gemini, neutral)
+WITH_IMAGES = (chatgpt, open_webui, neutral, claude_code, codex, gemini_cli, opencode, qwen_code, pi, cline)
+GATHERED = (gemini_cli, qwen_code, pi, claude_code, codex, gemini, neutral)
 """The formats whose files have a conversation in several entries."""
 MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.
@@ -73,6 +75,8 @@ def sources(
     if is_zip:
         projects = _entries(zip_files.projects(payload))
         found = chain(found, (one for one in projects if claude_projects.recognises(one.value)))
+    broken: list[Invalid] = []
+    found = _whole(found, broken)
     images = Images(zip_files.images(payload) if is_zip else beside)
     messages = pixels = 0
     for module in GATHERED:
@@ -94,6 +98,16 @@ def sources(
         pixels += pixels_of(file for line in source.lines for file in line.files)
         require_pixels("file", pixels)
         yield source
+    yield from (unread("", None, refusal) for refusal in broken)
+
+
+def _whole(found: Iterable[Entry], broken: list[Invalid]) -> Iterator[Entry]:
+    """The entries without the broken lines, whose faults are added to `broken`."""
+    for entry in found:
+        if isinstance(entry.value, Invalid):
+            broken.append(entry.value)
+        else:
+            yield entry
 
 
 def _entries(parts: Iterable[bytes]) -> Iterator[Entry]:

@@ -15,11 +15,11 @@ TAGS = (
     "local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-input", "bash-stdout", "bash-stderr",
     "ide_selection", "ide_opened_file", "task-notification", "env", "files", "file", "custom_instructions",
     "turn_aborted", "subagent_notification", "attached_files", "additional_data", "open_and_recently_viewed_files",
-    "user_info", "project_layout", "git_status", "document",
+    "user_info", "project_layout", "git_status", "document", "session_context", "hook_context",
 )  # fmt: skip
 """Tags around text that coding clients add, and around documents (`documents`).
 
-The clients are Claude Code, Codex, opencode, Cline, Roo Code, Cursor (November 2026).
+The clients are Claude Code, Codex, opencode, Cline, Roo Code, Cursor, Gemini CLI (November 2026).
 """
 WITH_FACTS = frozenset(
     {"local-command-stdout", "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr", "command-args",

@@ -1,4 +1,4 @@
-"""Sessions of Qwen Code, pi and Cline, as their programs keep them."""
+"""Sessions of Qwen Code, pi, Cline, Gemini CLI and opencode, as their programs keep them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from conversations.exchange.formats import cline, pi, qwen_code
+from conversations.errors import Invalid
+from conversations.exchange.formats import cline, gemini_cli, opencode, pi, qwen_code
 from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.session_messages import result_text
 from conversations.exchange.imports import import_conversations
@@ -56,6 +57,16 @@ def pi_lines(*messages: Json) -> list[Json]:
 
 def text(words: str) -> Json:
     return {"type": "text", "text": words}
+
+
+def gemini(at: int, kind: str, *parts: Json, **more: Any) -> Json:
+    line = {"id": f"g{at}", "timestamp": f"2026-11-29T08:00:{at:02}.7Z", "type": kind, "content": list(parts)}
+    return line | more
+
+
+def part_of(role: str, *parts: Json, **more: Any) -> Json:
+    info = {"role": role, "time": {"created": 1795942800000}, "modelID": "qwen3", "providerID": "p"}
+    return {"info": info | more, "parts": list(parts)}
 
 
 QWEN = qwen_lines(
@@ -118,7 +129,53 @@ CLINE: Json = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("lines", [QWEN, PI, [CLINE]], ids=["qwen code", "pi", "cline"])
+GEMINI: list[Json] = [
+    {"sessionId": "s1", "projectHash": "fa02", "startTime": "2026-11-29T08:00:00.7Z", "kind": "main"},
+    {"$set": {"messages": [gemini(0, "user", {"text": "<session_context>\nThis is the Gemini CLI. We are setting up "
+                                              "the context for our chat.\nA tree.\n</session_context>"})]}},
+    gemini(1, "user", {"text": "Fix it."}),
+    {"$set": {"lastUpdated": "2026-11-29T08:00:01.7Z"}},
+    gemini(2, "gemini", content="I look.", model="qwen3", thoughts=[{"subject": "Hm", "description": "Hm."}]),
+    gemini(2, "gemini", content="I look.", model="qwen3", toolCalls=[
+        {"id": "c1", "name": "bash", "args": {"command": "ls"}, "status": "success",
+         "result": [{"functionResponse": {"id": "c1", "name": "bash", "response": {"output": "a.py"}}}]},
+        {"id": "c2", "name": "bash", "args": {"command": "rm"}, "status": "error",
+         "result": [{"functionResponse": {"id": "c2", "name": "bash", "response": {"error": "No."}}}]},
+    ]),
+    gemini(3, "user", {"functionResponse": {"id": "c1", "name": "bash", "response": {"output": "a.py"}}},
+           {"functionResponse": {"id": "c2", "name": "bash", "response": {"error": "No."}}}),
+    gemini(4, "user", {"text": "Taken back."}),
+    {"$rewindTo": "g4"},
+    gemini(5, "info", content="Compressing."),
+    gemini(6, "gemini", content="It is fixed.", model="qwen3"),
+    {"$set": {"messages": [gemini(7, "user", {"text": "<state_snapshot>They fixed it.</state_snapshot>"}),
+                           gemini(8, "gemini", {"text": "Got it. Thanks for the additional context!"}),
+                           gemini(9, "gemini", {"text": "It is fixed."})]}},
+    gemini(10, "user", {"text": "Thanks."}, {"inlineData": {"mimeType": "image/png", "data": RED}}),
+]  # fmt: skip
+OPENCODE: Json = {
+    "info": {"id": "s1", "slug": "calm", "title": "The fix", "directory": "/work", "time": {"created": 1795942800000}},
+    "messages": [
+        part_of("user", text("Fix it."), text("The file a.py: …") | {"synthetic": True}),
+        part_of(
+            "assistant", {"type": "step-start"}, {"type": "reasoning", "text": "Hm."}, text("I look."),
+            {"type": "tool", "tool": "bash", "callID": "c1",
+             "state": {"status": "completed", "input": {"command": "ls"}, "output": "a.py"}},
+            {"type": "tool", "tool": "bash", "callID": "c2",
+             "state": {"status": "error", "input": {"command": "rm"}, "error": "No."}},
+            {"type": "step-finish", "reason": "tool-calls"},
+        ),
+        part_of("assistant", text("It is fixed.")),
+        part_of("user", {"type": "compaction", "auto": True}),
+        part_of("assistant", text("They fixed it."), summary=True),
+        part_of("user", text("Thanks."),
+                {"type": "file", "mime": "image/png", "filename": "a.png", "url": f"data:image/png;base64,{RED}"}),
+    ],
+}  # fmt: skip
+SESSIONS = {"qwen code": QWEN, "pi": PI, "cline": [CLINE], "gemini cli": GEMINI, "opencode": [OPENCODE]}
+
+
+@pytest.mark.parametrize("lines", SESSIONS.values(), ids=SESSIONS)
 def test_a_session_comes_in_with_its_calls_results_and_images(ada: User, lines: list[Json]) -> None:
     (row,) = taken(ada, lines)
     assert said(row) == SAID
@@ -150,8 +207,14 @@ def test_the_title_that_a_person_gave_a_session_of_pi_is_kept(ada: User) -> None
 
 @pytest.mark.parametrize(
     ("begun", "lines"),
-    [(QWEN[:6], QWEN), (PI[:8], PI), ([CLINE | {"messages": CLINE["messages"][:4]}], [CLINE])],
-    ids=["qwen code", "pi", "cline"],
+    [
+        (QWEN[:6], QWEN),
+        (PI[:8], PI),
+        ([CLINE | {"messages": CLINE["messages"][:4]}], [CLINE]),
+        (GEMINI[:11], GEMINI),
+        ([OPENCODE | {"messages": OPENCODE["messages"][:3]}], [OPENCODE]),
+    ],
+    ids=SESSIONS,
 )
 def test_a_session_that_went_on_brings_only_its_new_messages(ada: User, begun: list[Json], lines: list[Json]) -> None:
     (row,) = taken(ada, begun)
@@ -162,8 +225,9 @@ def test_a_session_that_went_on_brings_only_its_new_messages(ada: User, begun: l
 
 
 def test_sessions_of_several_programs_in_a_file_stay_apart(ada: User) -> None:
-    rows = taken(ada, [*QWEN[:1], *PI[:3], CLINE | {"messages": CLINE["messages"][:1]}, *QWEN[:1]])
-    assert [said(row) for row in rows] == [[("user", "Fix it.")]] * 4
+    alone = [one | {"messages": one["messages"][:1]} for one in (CLINE, OPENCODE)]
+    rows = taken(ada, [*QWEN[:1], *PI[:3], alone[0], *GEMINI[:3], alone[1], *QWEN[:1]])
+    assert [said(row) for row in rows] == [[("user", "Fix it.")]] * 6
 
 
 @pytest.mark.parametrize(
@@ -172,8 +236,10 @@ def test_sessions_of_several_programs_in_a_file_stay_apart(ada: User) -> None:
         (qwen_code.read_conversation, {qwen_code.LINES: QWEN[:7]}),
         (pi.read_conversation, {pi.LINES: [*PI[:9], PI[-1]]}),
         (cline.read_conversation, CLINE | {"messages": CLINE["messages"][:4]}),
+        (gemini_cli.read_conversation, {gemini_cli.LINES: GEMINI[:12]}),
+        (opencode.read_conversation, OPENCODE | {"messages": OPENCODE["messages"][:4]}),
     ],
-    ids=["qwen code", "pi", "cline"],
+    ids=SESSIONS,
 )
 def test_odd_values_at_any_place_keep_nothing_else_out(read: Any, data: Json) -> None:
     for path in places(data):
@@ -191,3 +257,39 @@ def test_odd_values_at_any_place_keep_nothing_else_out(read: Any, data: Json) ->
 def test_a_file_of_cline_s_messages_is_read_as_it_was_written(ada: User) -> None:
     (row,) = import_conversations(ada, json.dumps(CLINE, indent=2).encode())
     assert said(row) == SAID
+
+
+def test_an_older_session_of_gemini_cli_is_one_document(ada: User) -> None:
+    rows = taken(ada, [GEMINI[0] | {"messages": [GEMINI[2], *GEMINI[5:7], GEMINI[10]]}])
+    assert [said(row) for row in rows] == [SAID[:-1]]
+    assert calls(rows.conversations[0]) == CALLS
+
+
+def test_a_session_of_opencode_that_nobody_named_has_no_title_of_its_program(ada: User) -> None:
+    info = OPENCODE["info"] | {"title": "New session - 2026-11-29T08:00:00.000Z"}
+    (row,) = taken(ada, [OPENCODE | {"info": info}])
+    assert row.title == "Fix it."
+
+
+@pytest.mark.parametrize("lines", [QWEN, PI, GEMINI], ids=["qwen code", "pi", "gemini cli"])
+@pytest.mark.parametrize("left", [2, 0.5])
+def test_the_half_written_last_line_of_a_session_keeps_the_others_in(ada: User, lines: list[Json], left: float) -> None:
+    *whole, last = map(json.dumps, lines)
+    cut = last[: int(left if left > 1 else left * len(last))]
+    taken_in = import_conversations(ada, "\n".join([*whole, cut]).encode())
+    (row,) = taken_in
+    assert said(row)[:3] == SAID[:3]
+    assert [one.reason.partition(":")[0] for one in taken_in.unread] == ["not valid JSON"]
+    assert f"line {len(lines)}" in taken_in.unread[0].reason
+
+
+def test_a_line_that_a_program_was_stopped_in_keeps_the_lines_after_it(ada: User) -> None:
+    lines = [json.dumps(line) for line in GEMINI]
+    (row,) = import_conversations(ada, "\n".join([*lines[:3], lines[3][:20], *lines[3:]]).encode())
+    assert said(row) == SAID
+
+
+def test_a_file_of_many_broken_lines_is_refused(ada: User) -> None:
+    with pytest.raises(Invalid, match="not valid JSON"):
+        import_conversations(ada, "\n".join([json.dumps(QWEN[0]), *["{"] * 11]).encode())
+    assert not ada.conversations.exists()
