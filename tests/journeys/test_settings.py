@@ -101,6 +101,16 @@ def test_the_panel_docks_within_a_tenth_of_a_second(alice: Person) -> None:
     assert took < 300, f"{took:.0f} ms"  # 100 on an idle machine
 
 
+def test_the_link_to_the_panel_opens_the_chat_with_it_at_its_tab(alice: Person) -> None:
+    alice.imports(long_conversation(40))
+    alice.page.goto(f"{alice.page.url.partition('?')[0]}context?at=memory")
+    panel = alice.page.get_by_role("complementary", name="Context")
+    expect(panel.get_by_role("tabpanel", name="Memory")).to_be_visible()
+    panel.get_by_role("button", name="Compact", exact=True).click()
+    expect(alice.page.locator("#thread [role=group] b")).to_be_visible()
+    assert alice.complaints == []
+
+
 def _docking(alice: Person) -> float:
     """The milliseconds from a press of the button, with the panel closed, until the panel shows."""
     alice.page.keyboard.press("Escape")

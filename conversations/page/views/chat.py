@@ -21,6 +21,7 @@ from conversations.page import agent_fragments, agent_view, compacted_history, f
 from conversations.page import thread as threads
 from conversations.page.message_view import view_of
 from conversations.page.meter import meter
+from conversations.page.views.context import TABS
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, moment
 from conversations.page.views.sidebar import sidebar
@@ -33,8 +34,10 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     profile = conversation_settings.profile_of(conversation)
     measured, running = meter(conversation), fragments.busy(conversation)
+    opened = request.GET.get("context", "")
     context = {
         "conversation": conversation,
+        "opened": opened if opened in TABS else "",
         "sidebar": sidebar(request.user, current=conversation),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,

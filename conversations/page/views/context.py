@@ -8,8 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.cache import never_cache
@@ -43,7 +44,6 @@ from conversations.page.setting_forms import (
 )
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.query_params import id_of
-from conversations.page.views.sidebar import sidebar
 
 TABS = {
     "instructions": gettext_lazy("Instructions"),
@@ -134,14 +134,15 @@ def changes(name: str, *, form: str = "", answers: str = "") -> Callable[[Callab
 @never_cache
 @require_GET
 def context(request: Request, pk: UUID) -> HttpResponse:
+    """The panel, opened at the tab `at`. Its link, opened in a new tab of the browser, leads to the chat beside it."""
     conversation = get_conversation(request.user, pk)
     at = request.GET.get("at", "")
-    panel = parts(conversation) | {"at": at if at in TABS else "instructions"}
+    at = at if at in TABS else "instructions"
+    if not request.htmx:
+        return redirect(f"{reverse('chat', args=[pk])}?context={at}")
+    panel = parts(conversation) | {"at": at}
     panel["model_form"] = partial(ModelChoice, conversation, autofocus=at == "model")
-    if request.htmx:
-        return render(request, "conversations/context/_context.html", panel)
-    whole = panel | {"sidebar": sidebar(request.user, current=conversation)}
-    return render(request, "conversations/context/context.html", whole)
+    return render(request, "conversations/context/_context.html", panel)
 
 
 @changes("model", form="model_form")

@@ -58,7 +58,8 @@ def test_page_and_api_say_where_and_why(local: Conversation, user: User, client:
     client.force_login(user)
     page = words_of(client.get(f"/c/{local.pk}/"))
     assert f"Summarises at {shown.threshold} %" in page and "three quarters of its room" in page
-    assert 'placeholder="automatic"' in client.get(f"/c/{local.pk}/context").content.decode()
+    panel = client.get(f"/c/{local.pk}/context", headers={"HX-Request": "true"})
+    assert 'placeholder="automatic"' in panel.content.decode()
     Api(user).patch(f"/api/conversations/{local.pk}", {"policy": {"threshold": 0.7}})
     told = Api(user).get(f"/api/conversations/{local.pk}/context").json()["compacts_at"]
     assert told == {"tokens": 4_874, "percent": 70.0, "reason": "threshold"}

@@ -56,7 +56,7 @@ def test_a_theme_is_on_every_page_from_then_on_without_a_query(
     cookie = response.cookies[preferences.THEME]
     assert (cookie.value, cookie["samesite"], cookie["max-age"]) == ("dark", "Lax", 365 * 86_400)
     assert cookie["httponly"] and cookie["path"] == "/"
-    for name, ids in (("home", []), ("chat", [conversation.pk]), ("context", [conversation.pk]), ("usage", [])):
+    for name, ids in (("home", []), ("chat", [conversation.pk]), ("timeline", [conversation.pk]), ("usage", [])):
         assert theme_of(pages.get(name, *ids)) == "dark", name
     pages.post("logout", htmx=False)
     for path in ("/accounts/login/", "/nothing/here", "/api/docs"):

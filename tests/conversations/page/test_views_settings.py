@@ -49,17 +49,21 @@ def chosen(response: Any, id: str) -> str:
     )
 
 
-def test_the_panel_is_a_fragment_for_htmx_and_a_page_without(pages: Pages, conversation: Conversation) -> None:
+def test_the_panel_is_a_fragment_and_its_link_leads_to_the_chat(pages: Pages, conversation: Conversation) -> None:
     folded(conversation)
     change(conversation, rules=["Never on Fridays"])
     goals.set_goal(conversation, description="Move alpha", priority="high")
-    fragment, page = (pages.get("context", conversation.pk, htmx=htmx).content.decode() for htmx in (True, False))
-    assert "<html" not in fragment and "<html" in page
-    for html in (fragment, page):
-        assert "Never on Fridays" in html and "Move alpha" in html
-        assert "Summarised 1 time." in one_line(html)
-        assert "Before a compaction" in html and "1 compaction:" in one_line(html)
-        assert " style=" not in html and "<script>" not in html
+    html = pages.get("context", conversation.pk, htmx=True).content.decode()
+    assert "<html" not in html
+    assert "Never on Fridays" in html and "Move alpha" in html
+    assert "Summarised 1 time." in one_line(html)
+    assert "Before a compaction" in html and "1 compaction:" in one_line(html)
+    assert " style=" not in html and "<script>" not in html
+    opens = f"/c/{conversation.pk}/?context=instructions"
+    assert pages.get("context", conversation.pk, htmx=False).headers["Location"] == opens
+    for at, asked in (("rules", "?at=rules"), ("", "?at=<b>")):
+        page = pages.client.get(f"/c/{conversation.pk}/?context={at or '<b>'}").content.decode()
+        assert (asked in page.split('id="dock"')[1].split("</aside>")[0]) is bool(at)
 
 
 def test_every_field_has_a_name_for_those_who_do_not_see_it(pages: Pages, conversation: Conversation) -> None:
