@@ -13,6 +13,10 @@ _HOURS = {word: int(value) for word, value in SMALL.items() if 1 <= value <= 24}
 _HOURS |= {sign: value for sign, value in HAN_DIGITS.items() if value}
 _HOURS |= {"十": 10, "十一": 11, "十二": 12}
 _N = rf"(?<![^\W_])(\d{{1,2}}|{one_of(_HOURS)})"
+_NATIVE_KOREAN = ("한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열", "열한", "열두")
+_KOREAN_HOURS = {word: hour for hour, word in enumerate(_NATIVE_KOREAN, 1)}
+_HOURS |= _KOREAN_HOURS
+_KOREAN = rf"(?<![\d가-힣])(\d{{1,2}}|{one_of(_KOREAN_HOURS)}) ?시"
 _HAN = r"(?<![\d〇零一二三四五六七八九十])(\d{1,2}|十[一二]|[一二两兩三四五六七八九十])[点點時时]"
 
 _DIGITS = re.compile(r"(?<!\d)(\d{1,2})(?::(\d{2})|h(\d{2})\b|\.(\d{2})(?=\s?uhr\b|\s?h\b)|(?=\s?[ap]\.?m\b))")
@@ -30,9 +34,11 @@ _WORDS = tuple(
         (rf"{_N} ?(?:uhr|heures?|o['’]clock|h|часов|часа|in the (?:morning|afternoon|evening)|at night)\b", 0),
         (rf"\b(?:at|um|gegen|ab|bis|à|a las?|alle|[àa]s|в|by|until|from|desde las|dalle) {_N}\b", 0),
         (rf"{_HAN}(?!間|间)", 0),
+        (rf"{_KOREAN} ?반", _HALF_PAST),
+        (rf"{_KOREAN}(?! ?간)", 0),
     )
 )
-_WITH_MINUTES = re.compile(rf"{_HAN}(\d{{1,2}})分")
+_WITH_MINUTES = tuple(map(re.compile, (rf"{_HAN}(\d{{1,2}})分", rf"{_KOREAN} ?(\d{{1,2}})분")))
 _TWELVE = re.compile(
     r"\b(?:noon|midnight|mittags?|mitternachts?|midi|minuit|mediodía|medianoche|mezzogiorno|mezzanotte|meio-dia|meia-noite"
     r"|полдень|полночь|в полночь)\b|中午|正午|午夜"
@@ -47,8 +53,9 @@ def times_in(text: str) -> Iterator[int]:
     for pattern, added in _WORDS:
         for hour in pattern.findall(text):
             yield _time(_hour(hour), added)
-    for hour, after in _WITH_MINUTES.findall(text):
-        yield _time(_hour(hour), int(after))
+    for pattern in _WITH_MINUTES:
+        for hour, after in pattern.findall(text):
+            yield _time(_hour(hour), int(after))
     if _TWELVE.search(text):
         yield 0
 

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from compression.core.text.clock_times import times_in
+from compression.core.text.number_words import in_digits
 from compression.core.text.patterns import DATE, OTHER_MONTHS
 
 NEAR_DAYS = 21
@@ -67,14 +68,15 @@ def days_in(text: str) -> list[Day]:
 
 
 def _days(text: str) -> Iterator[Day]:
+    text = in_digits(text)
     numbers = [int(digits) for digits in _DIGITS.findall(text)[:3]]
     if month := _month(text):
         years, others = [n for n in numbers if n > 31], [n for n in numbers if n <= 31]
         yield Day(years[0] if years else None, month, others[0] if others else None)
-    elif "年" in text or (len(numbers) == 3 and numbers[0] > 31):
+    elif "年" in text or "년" in text or (len(numbers) == 3 and numbers[0] > 31):
         year, month_or_none, day_or_none = (*numbers, None, None)[:3]
         yield Day(year, month_or_none, day_or_none)
-    elif "月" in text:
+    elif "月" in text or "월" in text:
         yield Day(None, *numbers[:2])
     elif len(numbers) == 3:
         first, second, year = numbers

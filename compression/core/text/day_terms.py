@@ -19,9 +19,10 @@ MAX_NUMBERS = 500
 """The most numbers of one text that are looked at for dates."""
 MAX_CHARS = 100_000
 """The characters of a text that are read for days."""
-_NUMBER = re.compile(r"(?<![^\W_\u3040-\u9fff])\d{1,4}(?!\d)")
+_HAN = "[一二三四五六七八九十]"
+_NUMBER = re.compile(rf"(?<![^\W_\u3040-\u9fff])\d{{1,4}}(?!\d)|(?<!{_HAN}){_HAN}{{1,2}}(?=月)")
 _MONTH = re.compile(f"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(OTHER_MONTHS)}", re.IGNORECASE)
-_PARTS = ("-", ".", "/", "年", "月")
+_PARTS = ("-", ".", "/", "年", "月", "년", "월")
 _BEFORE, _AFTER = 14, 30
 """The characters around a number within which it may be part of a date."""
 

@@ -13,7 +13,7 @@ from compression.core.text.language import common_words, likely_language
 from compression.core.text.stemming import LANGUAGES, stem, stem_in
 from compression.core.text.stopwords import ENGLISH
 
-VERSION = 5
+VERSION = 6
 """The version of these rules; an index of another version is rebuilt."""
 MAX_TERM_CHARS = 40
 MAX_TERMS = 20_000

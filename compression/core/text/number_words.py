@@ -93,6 +93,11 @@ def _continues(part: float, value: float, *, after_und: bool) -> bool:
     return (after_und and rest < 10) or (rest in (60, 80) and value < 20)
 
 
+def in_digits(text: str) -> str:
+    """The text with each Chinese or Japanese number in digits: "五月七日" is "5月7日"."""
+    return _HAN.sub(lambda number: f"{int(_han(number[1]))}", text)
+
+
 def _han(signs: str) -> float:
     """The value of a Chinese or Japanese number."""
     total = part = digit = 0

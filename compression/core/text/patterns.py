@@ -65,8 +65,16 @@ _OF_DIGITS = (
     r"\d{1,4}[./]\d{1,2}[./]\d{2,4}" + _ENDS,
     r"\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b)?",
     r"\d{1,2}(?:\.|º|°|er)? (?:de |d['’])?" + _OTHERS + r"\b(?:(?: de| del)? \d{4}\b)?",
-    r"\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?",
-    r"\d{1,2}月\d{1,2}日",
+    r"\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}[日号號])?",
+    r"\d{1,2}月\d{1,2}[日号號]",
+    r"\d{4}년(?: ?\d{1,2}월)?(?: ?\d{1,2}일)?",
+    r"\d{1,2}월 ?\d{1,2}일",
+)
+_ONE_TO_NINE = "一二三四五六七八九"
+_HAN = f"〇零{_ONE_TO_NINE}十"
+_IN_HAN = (
+    rf"(?<![{_HAN}])(?:[〇零{_ONE_TO_NINE}]{{4}}年)?(?:十[一二]?|[{_ONE_TO_NINE}])月"
+    rf"(?:[二三]?十[{_ONE_TO_NINE}]?|[{_ONE_TO_NINE}])[日号號]"
 )
 _OF_NAMES = (
     r"(?=[JFMASOND])" + MONTHS + r" (?:\d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\d{4}\b)",
@@ -74,6 +82,7 @@ _OF_NAMES = (
 )
 DATE = re.compile(
     rf"(?=\d){_BEGINS}(?:{'|'.join(_OF_DIGITS)})|(?=[{_FIRST_LETTERS}]){_BEGINS}(?:{'|'.join(_OF_NAMES)})"
+    rf"|(?=[{_HAN}]){_IN_HAN}"
 )
 _SPACED = r"[1-9]\d{0,2}(?:[ \u00a0\u202f]\d{3}){1,4}"
 MEASURE = re.compile(

@@ -93,7 +93,9 @@ class _Language:
         if number := next((groups[key] for key in groups if key.startswith("number")), None):
             count = int(number) if number.isdecimal() else 1 + self._numbers[number.lower()]
             unit = next(unit for unit in (_DAY, _MONTH, _YEAR) if any(key.startswith(unit) for key in groups))
-            return unit, _moved(said, unit, -count)
+            if "soon" in groups and not self._lead.search(_sentence_before(match)):
+                return None
+            return unit, _moved(said, unit, -count if "ago" in groups else count)
         for unit in (_MONTH, _YEAR):
             for place, (offset, _) in enumerate(self._table[f"{unit}s"]):
                 if f"{unit}s{place}" in groups:
@@ -111,16 +113,23 @@ class _Language:
         for key in ("week", "months", "years"):
             for place, (_, form) in enumerate(table.get("of_week" if key == "week" else key, ())):
                 forms.append(f"(?P<{key}{place}>{names.filled(form, weekday=weekday)})")
-        if "ago" in table:
-            units = "|".join(f"{{{unit}}}" for unit in (_DAY, _MONTH, _YEAR))
-            ago = table["ago"].replace("{unit}", f"(?:{units})")
-            parts = dict(zip((_DAY, _MONTH, _YEAR), table["units"], strict=True))
-            forms.append(names.filled(ago, number=rf"(?<![\d月/.,-])\d{{1,3}}|{number}", **parts))
+        for key in ("ago", "ahead", "soon"):
+            if key in table:
+                units = "|".join(f"{{{unit}}}" for unit in (_DAY, _MONTH, _YEAR))
+                form = table[key].replace("{unit}", f"(?:{units})")
+                parts = dict(zip((_DAY, _MONTH, _YEAR), table["units"], strict=True))
+                filled = names.filled(form, number=rf"(?<![\d月/.,-])\d{{1,3}}|{number}", **parts)
+                forms.append(f"(?P<{key}>{filled})")
         whole = "|".join(forms)
         if table.get("spaced", True):
             whole = rf"(?<![^\W_])(?:{whole})(?![^\W_])"
         begins = f"(?={table['begins']})" if "begins" in table else ""
         return re.compile(f"{begins}(?:{whole})", re.IGNORECASE)
+
+    @cached_property
+    def _lead(self) -> re.Pattern[str]:
+        lead = self._table["lead"].replace("\n", "")
+        return re.compile(rf"(?<![^\W_])(?:{lead})(?![^\W_])", re.IGNORECASE)
 
     def _day_words(self) -> str:
         """The expression of the words for days, longer ones first."""
@@ -202,6 +211,12 @@ def _moved(said: date, unit: str, count: int) -> date:
         return said + timedelta(days=count)
     months = 12 * said.year + said.month - 1 + (count if unit == _MONTH else 12 * count)
     return date(months // 12, months % 12 + 1, 1)
+
+
+def _sentence_before(match: re.Match[str]) -> str:
+    """The part of a sentence that leads to a match, at most its last 100 characters."""
+    lead = match.string[max(0, match.start() - 100) : match.start()]
+    return lead[1 + max(map(lead.rfind, ".!?;\n")) :]
 
 
 def _places(names: Iterable[str]) -> dict[str, int]:

@@ -27,6 +27,8 @@ es: una hora y media, el tres por ciento, a las 3 y media | 90 minutos, 3 %, 15:
 it: trecentocinquanta euro, duemila righe, un'ora e mezza, tre per cento | 350 euro, 2.000 righe, 90 minuti, 3 %
 pt: trezentos euros, duas mil linhas, uma hora e meia | 300 euros, 2.000 linhas, 90 minutos
 ru: триста рублей, две тысячи строк, три процента, полтора часа | 300 рублей, 2000 строк, 3 %, 90 минут
+ko: 오후 3시, 세시 반, 오전 10시 30분 | 15:00, 3:30, 10:30
+zh: 五月七日搬家，7月9号见 | 5月7日, 7月9日
 zh: 三百元，三万五千，百分之三，下午三点半 | 300, 35000, 3%, 15:30
 ja: 三百円、午後3時20分 | 300, 15:20
 """
@@ -48,6 +50,8 @@ it: trecentocinquanta euro | 450 euro
 pt: trezentos euros | 400 euros
 ru: триста рублей | 400 рублей
 zh: 三百元，下午三点 | 400
+zh: 五月七日 | 5月8日
+ko: 오후 3시 | 16:00
 ja: 午後3時20分 | 15:40
 """
 
