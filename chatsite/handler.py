@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
+from asgiref.sync import AsyncToSync
 from django.core.handlers.asgi import ASGIHandler
 
 
@@ -19,3 +21,11 @@ class Handler(ASGIHandler):
         if after := scope.get("after_thread"):
             body_file.close = partial(after, body_file.close)
         return super().create_request(scope, body_file)
+
+    async def run_get_response(self, request: Any) -> Any:
+        try:
+            return await super().run_get_response(request)
+        except asyncio.CancelledError:
+            # The view may be within `async_to_sync`: asgiref then leaves the handler an executor that ends with it.
+            AsyncToSync.executors.current = None
+            raise

@@ -139,6 +139,16 @@ def test_what_arrives_too_slowly_is_given_up_as_a_whole(served: Served, part: st
     assert time.monotonic() - began < BODY + 2
 
 
+def test_pages_that_are_left_at_any_moment_log_no_fault(served: Served) -> None:
+    """Once at each third of a millisecond, from its first to its fiftieth millisecond."""
+    for number in range(150):
+        with served.dial() as connection:
+            connection.sendall(served.head("GET", "/search?q=port", Cookie=served.cookie, Authorization=""))
+            time.sleep(number / 3_000)
+    wait_until(lambda: served.ask("GET", f"/api/conversations/{served.id}")["id"] == served.id, what="an answer")
+    assert "ERROR" not in served.log
+
+
 def test_a_connection_that_says_nothing_is_closed(served: Served) -> None:
     with served.dial() as connection:
         assert connection.recv(1) == b""
