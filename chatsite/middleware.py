@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
+from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.decorators import sync_only_middleware
 from django.utils.deprecation import MiddlewareMixin
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from conversations.runtime import log_context
 
@@ -41,6 +44,17 @@ class Compressed(GZipMiddleware):
         if kind != HTML:
             return self._files.process_response(request, response)
         return super().process_response(request, response)
+
+
+class StaticFiles(WhiteNoiseMiddleware):
+    """Serves static files as whole responses: ASGI reads the whole file in any case, and warns of a stream."""
+
+    @staticmethod
+    def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
+        with closing(WhiteNoiseMiddleware.serve(static_file, request)) as streamed:
+            response = HttpResponse(b"".join(streamed), status=streamed.status_code)
+        response.headers = streamed.headers
+        return response
 
 
 class Private(MiddlewareMixin):

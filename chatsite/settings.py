@@ -173,7 +173,7 @@ MIDDLEWARE = [
     "chatsite.middleware.Compressed",
     "chatsite.middleware.Private",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "chatsite.middleware.StaticFiles",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "chatsite.middleware.Language",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.cookiejar
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -100,7 +101,7 @@ class Served:
 
 @contextmanager
 def serving(folder: Path, *, may_fail: bool = False, **settings: str) -> Iterator[Served]:
-    """Fails at the end where the server's log has a traceback, unless it `may_fail`."""
+    """Fails at the end where the server's log has a traceback or a warning of Python's, unless it `may_fail`."""
     key, cookie = furnish(folder)
     with LlmServer() as llm, LoudSite(folder, llm_url=llm.url, **settings) as site:
         served = Served(site, llm, key, cookie)
@@ -110,7 +111,7 @@ def serving(folder: Path, *, may_fail: bool = False, **settings: str) -> Iterato
         finally:
             if "shell" in vars(served):
                 served.shell.close()
-        assert may_fail or "Traceback" not in served.log, served.log
+        assert may_fail or not re.search(r"Traceback|Warning: ", served.log), served.log
 
 
 def sign_in(site: Site, name: str = "alice") -> str:

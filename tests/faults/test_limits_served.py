@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 
 from chatsite.fair_semaphore import MAX_WAITING, SHARE
 from tests.faults.serving import Served, answer_of, serving
+from tests.journeys.site import ROOT
 from tests.servers import wait_until
 
 HEAD, BODY, UNREAD, REQUESTS, SOCKETS = 1.5, 2.5, 2.5, 3, 4
@@ -137,6 +139,15 @@ def test_what_arrives_too_slowly_is_given_up_as_a_whole(served: Served, part: st
         status, _, text = answer_of(connection)
         assert (status, f"did not arrive within {HEAD if part == 'headers' else BODY:g} seconds" in text) == (408, True)
     assert time.monotonic() - began < BODY + 2
+
+
+def test_a_file_of_the_pages_comes_whole_and_compressed(served: Served) -> None:
+    request = Request(f"{served.site.url}/static/chat.css", headers={"Accept-Encoding": "gzip"})
+    with urlopen(request, timeout=10) as answer:
+        body = answer.read()
+        assert (answer.headers["Content-Encoding"], answer.headers["Content-Length"]) == ("gzip", str(len(body)))
+        assert answer.headers["Cache-Control"] == "max-age=300, public"
+    assert gzip.decompress(body) == (ROOT / "static/chat.css").read_bytes()
 
 
 def test_pages_that_are_left_at_any_moment_log_no_fault(served: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,8 +24,10 @@ Look = tuple[Any, int, int]
 LOOKS: list[Look] = [("light", 1280, 860), ("dark", 390, 844)]
 ADDRESSES = [
     "/settings/", "/usage/", "/memory/", "/search?q=service", "/models/connect?preset=ollama", "/trash", "/import",
-    "/admin/", "/admin/analytics/", "/admin/site/", "/admin/compression/compaction/", "/nowhere",
+    "/admin/", "/admin/analytics/", "/admin/site/", "/admin/compression/compaction/", "/nowhere", "/help/",
+    "/c/{id}/timeline", "/c/{id}/next", "/admin/conversations/conversation/{id}/delete/",
 ]  # fmt: skip
+"""Those of a conversation have its `id`."""
 REPLY = """A table, code and a formula:
 
 | port | host |
@@ -73,11 +76,13 @@ def test_no_page_breaks_a_rule(at_site: Callable[..., Person], llm: LlmServer) -
     _converses(alice, llm)
     check("a conversation")
     _opens_what_there_is(alice, check)
+    conversation = re.findall(r"/c/([\w-]{36})/", alice.page.url)[0]
     alice.page.goto(alice.site.url)
     check("home")
     for address in ADDRESSES:
-        alice.page.goto(alice.site.url + address)
+        alice.page.goto(alice.site.url + address.format(id=conversation))
         check(address)
+        assert alice.page.locator("h1").count() == 1, address
     _queues_and_deletes(alice, llm, check)
     alice.page.goto(alice.site.url + "/api/docs")
     check("docs of the API", LOOKS[:1])  # so long a page takes seconds

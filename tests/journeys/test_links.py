@@ -23,7 +23,7 @@ def test_a_chat_is_shared_read_and_taken_back(alice: Person, llm: LlmServer, chr
     alice.is_answered("5433")
     checked, measured = Checked(page), Measured(page)
     page.get_by_role("button", name="Menu", exact=True).click()
-    page.get_by_role("link", name="Share…").click()
+    page.get_by_role("button", name="Share…").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("rules, project, summaries, results of tools")).to_be_visible()
     checked("sharing")
