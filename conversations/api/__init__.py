@@ -38,6 +38,9 @@ from conversations.api.events import views
 from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser
 
+MAX_SHOWN_PATH = 200
+"""The most characters of a wrong address in its refusal."""
+
 
 class Api(NinjaAPI):
     """ninja's API with our own errors.
@@ -64,10 +67,15 @@ class Api(NinjaAPI):
 
 
 def shaped(view: Callable[..., Any]) -> Callable[..., Any]:
-    """The view, with refusals and wrong methods answered as errors of the API."""
+    """The view, with refusals and wrong methods answered as errors of the API, and HEAD where there is GET.
+
+    Streams of events have no HEAD: they never end.
+    """
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method == "HEAD":  # the server leaves the body out
+            request.method = "GET"
         try:
             return _shape(view(request, *args, **kwargs))
         except Http404 as fault:
@@ -93,7 +101,8 @@ def _shape(response: HttpResponseBase) -> HttpResponseBase:
 
 @csrf_exempt
 def _nowhere(request: HttpRequest) -> HttpResponseBase:
-    raise Http404
+    message = f"There is no address {request.path[:MAX_SHOWN_PATH]}: /api/docs lists those of the API."
+    return errors.error_response(HTTPStatus.NOT_FOUND, "not_found", message)
 
 
 api = Api(

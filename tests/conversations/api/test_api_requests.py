@@ -91,6 +91,20 @@ def test_what_is_not_there_is_404_in_the_same_shape(api: Api, path: str) -> None
     refused(api.get(path), 404, "not_found")
 
 
+@pytest.mark.parametrize("address", ["/api/nothing", f"{ALL}/{NOBODY}/compress", f"/api/{'x' * 300}"])
+def test_a_wrong_address_is_named_with_the_list_of_all(api: Api, address: str) -> None:
+    response = api.post(address, {})
+    refused(response, 404, "not_found")
+    expected = f"There is no address {address[:200]}: /api/docs lists those of the API."
+    assert response.json()["error"]["message"] == expected
+
+
+def test_head_is_answered_where_get_is(api: Api) -> None:
+    response = api.send("HEAD", ALL, b"")
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json; charset=utf-8")
+    refused(api.send("HEAD", f"{ALL}/{NOBODY}/stop", b""), 405, "method_not_allowed")
+
+
 def test_a_wrong_method_is_405_and_says_which_are_right(api: Api) -> None:
     response = api.send("PUT", ALL, b"{}")
     refused(response, 405, "method_not_allowed")
