@@ -2,9 +2,9 @@
 
     python -m compression chat.json --window 8000 > compressed.json
 
-The file is a list of messages as OpenAI's chat completions have them, or an object with that list as `messages`. The
-output has the messages to send in their place, and the tokens before and after. `created_at` of a message, where it is
-given, is its time in ISO 8601.
+The file is a list of messages as OpenAI's chat completions have them, an object with that list as `messages`, or JSON
+lines of messages. The output has the messages to send in their place, and the tokens before and after. `created_at` of
+a message, where it is given, is its time in ISO 8601.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ def compressed(messages: Sequence[Message], *, window: int, reply: int, threshol
     try:
         draft = asyncio.run(_compacted(transcript))
     except CompactionSkipped:
+        if before + reply > window:
+            asked = f"{before:,} tokens and {reply:,} for the reply do not fit a window of {window:,} tokens"
+            raise CompactionFailed("plan", f"{asked}, and no summary would be small enough.") from None
         return unchanged
     kept = [turn.id for turn in (*draft.kept, *draft.tail)]
     sent = [message for id in kept for message in groups[int(id)]]
@@ -80,8 +83,7 @@ def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
     """Messages that stay together: one alone, or one with tool calls and their results. Instructions are in none."""
     group: list[Message] = []
     for place, message in enumerate(messages):
-        if not isinstance(message, Mapping) or message.get("role") not in ROLES:
-            raise BadInput(f"messages[{place}].role: must be one of {', '.join(ROLES)}.")
+        _require(place, message)
         if message["role"] == "tool" and group and group[0].get("tool_calls"):
             group.append(message)
             continue
@@ -90,6 +92,27 @@ def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
         group = [] if message["role"] in ROLES[:2] else [message]
     if group:
         yield group
+
+
+def _require(place: int, message: Any) -> None:
+    """Raise BadInput where a field of a message cannot be read."""
+    if not isinstance(message, Mapping) or message.get("role") not in ROLES:
+        raise BadInput(f"messages[{place}].role: must be one of {', '.join(ROLES)}.")
+    if not isinstance(message.get("content"), str | list | None):
+        raise BadInput(f"messages[{place}].content: must be text or a list of parts.")
+    if not _are_calls(message.get("tool_calls")):
+        raise BadInput(f"messages[{place}].tool_calls: must be a list of objects, each with a function.")
+    try:
+        _moment(place, message)
+    except (ValueError, OverflowError):
+        given = str(message["created_at"])[:80]
+        raise BadInput(f"messages[{place}].created_at: must be a time in ISO 8601, not {given!r}.") from None
+
+
+def _are_calls(calls: Any) -> bool:
+    if not isinstance(calls, list | None):
+        return False
+    return all(isinstance(call, Mapping) and isinstance(call.get("function"), Mapping | None) for call in calls or ())
 
 
 def _turn(number: int, group: Sequence[Message]) -> Turn:
@@ -113,10 +136,7 @@ def _moment(number: int, message: Message) -> datetime:
     given = message.get("created_at")
     if given is None:
         return BEGINNING + number * SECOND
-    try:
-        moment = datetime.fromisoformat(str(given))
-    except ValueError:
-        raise BadInput(f"created_at: must be a time in ISO 8601, not {given!r}.") from None
+    moment = datetime.fromisoformat(str(given))
     moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     return moment + number * timedelta(microseconds=1)
 
@@ -126,28 +146,56 @@ def _text(message: Message) -> str:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
-    if not isinstance(content, list):
-        raise BadInput("content: must be text or a list of parts.")
     return "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in content if isinstance(part, Mapping))
+
+
+def _messages(data: bytes) -> list[Any]:
+    """The messages of a file. Raises BadInput."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise BadInput(f"not UTF-8 text, from byte {fault.start:,} on.") from None
+    try:
+        given = json.loads(text)
+    except json.JSONDecodeError as fault:
+        if fault.msg != "Extra data":
+            raise BadInput(f"not valid JSON: {fault}.") from None
+        given = [_of_line(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    except RecursionError:
+        raise BadInput("not valid JSON: nested too deeply.") from None
+    messages = given.get("messages") if isinstance(given, dict) else given
+    if not isinstance(messages, list) or not messages:
+        raise BadInput("messages: must be a list of at least one message.")
+    return messages
+
+
+def _of_line(number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as fault:
+        raise BadInput(f"line {number}: not valid JSON: {getattr(fault, 'msg', 'nested too deeply')}.") from None
+
+
+def _tokens(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a whole number of tokens from 1 on")
+    return int(text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m compression", description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=argparse.FileType("r", encoding="utf-8"), help='a JSON file; "-" is the input')
-    parser.add_argument("--window", type=int, default=8_000, help="tokens of the model's window")
-    parser.add_argument("--reply", type=int, default=1_000, help="tokens kept free for the reply")
+    parser.add_argument("file", type=argparse.FileType("rb"), help='a JSON file; "-" is the input')
+    parser.add_argument("--window", type=_tokens, default=8_000, help="tokens of the model's window")
+    parser.add_argument("--reply", type=_tokens, default=1_000, help="tokens kept free for the reply")
     parser.add_argument("--threshold", type=float, default=0.0, help="leave alone what takes this share of the window")
     options = parser.parse_args()
     try:
-        given = json.load(options.file)
-        messages = given.get("messages") if isinstance(given, dict) else given
-        if not isinstance(messages, list) or not messages:
-            raise BadInput("messages: must be a list of at least one message.")
+        messages = _messages(options.file.read())
         found = compressed(messages, window=options.window, reply=options.reply, threshold=options.threshold)
-    except (BadInput, json.JSONDecodeError, CompactionFailed) as fault:
+    except (BadInput, CompactionFailed) as fault:
         sys.exit(f"{options.file.name}: {fault}")
-    json.dump(found, sys.stdout, ensure_ascii=False, indent=2)
-    print()
+    # Half of a surrogate pair, which JSON can name, is no UTF-8.
+    sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False, indent=2).encode(errors="replace") + b"\n")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ def run(folder: Path, given: Any, *options: str) -> subprocess.CompletedProcess[
     """The program in a folder that has the package `compression` and nothing else of the site."""
     shutil.copytree(ROOT / "compression", folder / "compression", ignore=shutil.ignore_patterns("__pycache__"))
     file = folder / "chat.json"
-    file.write_text(given if isinstance(given, str) else json.dumps(given))
+    text = given if isinstance(given, str | bytes) else json.dumps(given)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
     line = [sys.executable, "-c", ALONE, str(file), *options]
     return subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=60)
 
@@ -84,14 +85,45 @@ def test_results_stay_with_their_calls() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("{", "Expecting property name"),
+        ("{", "not valid JSON: Expecting property name"),
+        (b"\xff\xfe", "not UTF-8 text, from byte 0 on."),
+        ('{"role": "user", "content": "x"}\n{"role": ', "line 2: not valid JSON: Expecting value."),
+        ("[" * 200_000, "not valid JSON: nested too deeply."),
+        ([{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": 5}], "messages[1].tool_calls: must be"),
+        ([{"role": "user", "content": "x", "created_at": "9999-12-31T23:59:59.999999"}] * 2, "messages[1].created_at:"),
         ([], "messages: must be a list of at least one message."),
         ([{"role": "boss"}], "messages[0].role: must be one of"),
         (["hi"], "messages[0].role: must be one of"),
-        ([{"role": "user", "content": 3}], "content: must be text or a list of parts."),
-        ([{"role": "user", "content": "x", "created_at": "soon"}], "created_at: must be a time in ISO 8601"),
+        ([{"role": "user", "content": 3}], "messages[0].content: must be text or a list of parts."),
+        (
+            [{"role": "user", "content": "x", "created_at": "soon"}],
+            "messages[0].created_at: must be a time in ISO 8601",
+        ),
     ],
 )
 def test_bad_input_is_named_on_one_line(tmp_path: Path, given: Any, words: str) -> None:
     done = run(tmp_path, given)
     assert done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("form", ["lines", "a byte order mark"])
+def test_json_lines_and_a_byte_order_mark_are_read(tmp_path: Path, form: str) -> None:
+    messages = [*said(61), {"role": "user", "content": "half of a pair: \ud83d"}]
+    text = "\n".join(map(json.dumps, messages)) if form == "lines" else "\ufeff" + json.dumps(messages)
+    done = run(tmp_path, text, "--window", "4000", "--reply", "800")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["messages"][-1] == {"role": "user", "content": "half of a pair: ?"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--window", "-5"), "--window: must be a whole number of tokens from 1 on"),
+        (("--reply", "0"), "--reply: must be a whole number of tokens from 1 on"),
+        (("--window", "100"), "for the reply do not fit a window of 100 tokens"),
+    ],
+)
+def test_a_window_without_room_is_refused(tmp_path: Path, options: tuple[str, str], words: str) -> None:
+    done = run(tmp_path, said(61), *options)
+    assert done.returncode and words in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == ""
