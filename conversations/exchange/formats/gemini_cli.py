@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 
 from conversations.exchange.document import ImportedSource
@@ -56,7 +55,8 @@ def _messages(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for line in lines:
         if isinstance(rewound := line.get("$rewindTo"), str):
-            found = {id: found[id] for id in takewhile(rewound.__ne__, found)}
+            while rewound in found:
+                found.popitem()
         elif isinstance(line.get("id"), str):
             found[line["id"]] = line
         else:

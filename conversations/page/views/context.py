@@ -134,7 +134,7 @@ def changes(name: str, *, form: str = "", answers: str = "") -> Callable[[Callab
 @never_cache
 @require_GET
 def context(request: Request, pk: UUID) -> HttpResponse:
-    """The panel, opened at the tab `at`. Its link, opened in a new tab of the browser, leads to the chat beside it."""
+    """The panel, opened at the tab `at`. Its link in a new tab of the browser leads to the chat, which opens it."""
     conversation = get_conversation(request.user, pk)
     at = request.GET.get("at", "")
     at = at if at in TABS else "instructions"

@@ -16,6 +16,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.models import User
 from tests.conversations.exchange.test_exchange_sessions import Json, calls, places, said, taken
 from tests.conversations.exports import picture
+from tests.growth import growth
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -293,3 +294,22 @@ def test_a_file_of_many_broken_lines_is_refused(ada: User) -> None:
     with pytest.raises(Invalid, match="not valid JSON"):
         import_conversations(ada, "\n".join([json.dumps(QWEN[0]), *["{"] * 11]).encode())
     assert not ada.conversations.exists()
+
+
+def rewound_of(number: int) -> Json:
+    lines = [gemini(at, "user", {"text": "Hi."}) for at in range(number)]
+    return {gemini_cli.LINES: [GEMINI[0], *lines, *[{"$rewindTo": "nothing"}] * number, {"$rewindTo": "g1"}]}
+
+
+def parts_of(number: int) -> Json:
+    return OPENCODE | {"messages": [part_of("assistant", *[text("Hi.")] * number)]}
+
+
+@pytest.mark.parametrize(
+    ("read", "make"),
+    [(gemini_cli.read_conversation, rewound_of), (opencode.read_conversation, parts_of)],
+    ids=["gemini cli", "opencode"],
+)
+def test_the_time_grows_with_the_lines(read: Any, make: Any) -> None:
+    measured = growth(lambda data: read(data, Images()), make, largest=10_000)
+    assert measured.is_linear, measured
