@@ -31,7 +31,7 @@ def search_messages(request: Request, q: Words, cursor: Cursor = None, limit: Li
     Titles come first, the latest change first, then messages, the best match first. Replaced messages are not found.
     """
     found = search.find_hits(request.auth, q, after=cursor, limit=limit)
-    return {"items": [_told(hit) for hit in found.hits], "next": found.next}
+    return {"items": [_told(hit) for hit in found.hits], "next": found.next, "incomplete": found.is_incomplete}
 
 
 def _told(hit: search.SearchHit) -> dict[str, Any]:

@@ -56,7 +56,7 @@ MAX_SCANNED = 4_000
 UPKEEP_SECONDS, UPKEEP_MESSAGES = 2.0, 2_000
 """The most seconds and messages of one round of the upkeep."""
 BEHIND_MESSAGES = 1_000
-"""The number of messages waiting to be indexed from which `health` reports it."""
+"""The number of messages waiting to be indexed from which `health` and searches report it."""
 BROKEN_HERE = "search-index-is-broken"
 """The key in the cache, which all processes share, that reports a broken index."""
 BROKEN = ("malformed", "corrupt", "no such table", "does not exist", "vtable", "missing")
@@ -182,6 +182,16 @@ def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds:
         if count == 0:
             break
     return done
+
+
+def is_behind() -> bool:
+    """Whether many messages of the site wait to be indexed, as after a large import or an upgrade. One query."""
+    waiting = f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND_MESSAGES}) AS noted"
+    unfinished = f"SELECT COUNT(*) FROM {STATE} WHERE NOT (version = %s AND is_whole)"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT ({waiting}), ({unfinished})", [index_terms.VERSION])
+        noted, fills = cursor.fetchone()
+    return bool(noted >= BEHIND_MESSAGES or fills)
 
 
 def keep_up() -> bool:

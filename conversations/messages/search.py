@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -12,7 +12,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
 from conversations.access import CHATS, own_conversations
-from conversations.memory.message_index import of_owner
+from conversations.memory.message_index import is_behind, of_owner
 from conversations.messages import lookup
 from conversations.messages.cursors import microseconds, moment_at, not_ours
 from conversations.messages.history import State, state_of
@@ -58,11 +58,15 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One page of hits; `next` is the `after` of the next page (None: this is the last one)."""
+    """One page of hits; `next` is the `after` of the next page (None: this is the last one).
+
+    `is_incomplete`: the index is behind, so that messages may be missing.
+    """
 
     hits: tuple[SearchHit, ...]
     next: str | None = None
     is_ranked: bool = False
+    is_incomplete: bool = False
 
 
 class SearchCursor(NamedTuple):
@@ -97,7 +101,7 @@ def find_hits(
             place = None
             if len(rows) <= limit and (found := _ranked(user, query, terms, 0, limit - len(rows))).is_ranked:
                 titles = tuple(_hit(row, terms) for row in rows)
-                return Found(titles + found.hits, found.next, is_ranked=True)
+                return replace(found, hits=titles + found.hits)
         if len(rows) <= limit:
             rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
     hits = tuple(_hit(row, terms) for row in rows[:limit])
@@ -123,7 +127,8 @@ def _ranked(user: AbstractBaseUser | AnonymousUser, query: str, terms: list[str]
         return Found((), is_ranked=start > 0)
     page = rows[start : start + limit]
     hits = tuple(_hit(row, terms) for row in page)
-    return Found(hits, f"best.{start + limit}" if len(rows) > start + limit else None, is_ranked=True)
+    following = f"best.{start + limit}" if len(rows) > start + limit else None
+    return Found(hits, following, is_ranked=True, is_incomplete=is_behind())
 
 
 def _titles(

@@ -38,3 +38,4 @@ class HitPage(BaseModel):
         "Titles first, then messages; those of the conversation that changed last come first."
     )
     next: str | None = about("The `cursor` of the next page; null: this is the last.", None)
+    incomplete: bool = about("Whether many messages are still being prepared for search; some may be missing.", False)

@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from django.utils import timezone
 
+from compression.core.text import index_terms
 from conversations.errors import Invalid
 from conversations.memory import message_index
 from conversations.messages import search, search_terms
@@ -176,14 +177,31 @@ def test_pages_follow_each_other_without_a_gap_or_a_repetition(user: User, limit
     assert len(whole) == len(set(whole)) == 20
 
 
-def test_a_search_is_five_queries_however_much_there_is(user: User, django_assert_num_queries: Any) -> None:
-    """Titles, what waits to be indexed, what the index proposes, which messages those are, and themselves."""
+def test_a_search_is_six_queries_however_much_there_is(user: User, django_assert_num_queries: Any) -> None:
+    """Titles, what waits to be indexed, what the index proposes, which messages those are, themselves, and whether the
+    index is behind.
+    """
     for _ in range(5):
         talk(user, *["a word"] * 10, title="word")
     message_index.catch_up()
     pages = Pages(user)
-    with django_assert_num_queries(5 + len(("session", "user"))):
+    with django_assert_num_queries(6 + len(("session", "user"))):
         assert pages.get("search", q="word", htmx=True).content.decode().count('class="hit"') == search.LIMIT
+
+
+def test_a_search_names_that_messages_may_be_missing_while_the_index_is_built_anew(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(user, "a word", title="-")
+    assert message_index.keep_up() is False
+    assert not find_hits(user, "word").is_incomplete
+    monkeypatch.setattr(index_terms, "VERSION", index_terms.VERSION + 1)  # as after an upgrade
+    assert find_hits(user, "word").is_incomplete
+    assert Api(user).get("/api/search?q=word").json()["incomplete"] is True
+    assert "Some may be missing here." in Pages(user).get("search", q="word", htmx=True).content.decode()
+    assert message_index.keep_up() is False
+    assert not find_hits(user, "word").is_incomplete
+    assert "Some may be missing" not in Pages(user).get("search", q="word", htmx=True).content.decode()
 
 
 def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(user: User) -> None:
