@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Literal
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import connection, transaction
+from django.db.models import Case, Exists, OuterRef, QuerySet, When
 
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
@@ -106,12 +106,24 @@ def named(name: str, among: QuerySet[ModelProfile] | None = None) -> ModelProfil
 
 def default_profile(person_id: int) -> ModelProfile | None:
     """The first chat profile that a person may use; the built-in one only if it is the only one."""
-    return first_of(chat_profiles(person_id))
+    rows = _DEFAULT.rows(person=person_id)
+    return ModelProfile.from_db(connection.alias, _COLUMNS, rows[0]) if rows else None
 
 
 def first_of(chat: QuerySet[ModelProfile]) -> ModelProfile | None:
     """The first profile that is not the built-in one; the built-in one if there is no other."""
-    return chat.exclude(provider=Provider.BUILTIN).first() or chat.first()
+    return _builtin_last(chat).first()
+
+
+def _builtin_last(chat: QuerySet[ModelProfile]) -> QuerySet[ModelProfile]:
+    return chat.order_by(Case(When(provider=Provider.BUILTIN, then=1), default=0), "id")
+
+
+_COLUMNS = [field.attname for field in ModelProfile._meta.concrete_fields]
+_DEFAULT = Prepared(
+    lambda person: _builtin_last(chat_profiles(person)).values_list(*_COLUMNS)[:1], person=(User._meta.pk, -8)
+)
+"""`default_profile`, compiled: every page and every fetch of one runs it."""
 
 
 def profile_for(profile_id: int | None, person_id: int) -> ModelProfile:

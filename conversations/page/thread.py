@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 from zlib import crc32
 
 from django.db.models import OuterRef, QuerySet
 
+from conversations.context.transcript import BEGINNING
 from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, compacted_history
 from conversations.page.compacted_history import REACH, Item
 from conversations.page.ledger_view import entries_below
 from conversations.page.message_view import MessageView, view_of
+from conversations.runtime.compiled_query import Prepared
 
 LIMIT = 60
 """The most live messages of one page."""
@@ -110,8 +112,21 @@ class ShownThread:
 
 def shown_messages(conversation: Conversation) -> ShownThread:
     """The conversation's keys: those of a page, and as many again to allow for new messages."""
-    rows = _live_rows(conversation).annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
+    rows = _KEYS.rows(conversation=conversation.pk, after=conversation.compressed_at or BEGINNING)
     return ShownThread(conversation, tuple(Key(*row) for row in rows), agent_view.progress(conversation))
+
+
+def _key_rows(conversation: UUID, after: datetime) -> QuerySet[Message, Any]:
+    rows = Message.objects.filter(conversation=conversation, replaced_by=None, created_at__gt=after)
+    return rows.order_by("-created_at").annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
+
+
+_KEYS = Prepared(
+    _key_rows,
+    conversation=(Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")),
+    after=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)),
+)
+"""The rows of `shown_messages`, compiled: every fetch of a page runs it."""
 
 
 def version(conversation: Conversation) -> str:

@@ -167,9 +167,9 @@ def test_the_pages_offer_it_where_the_chat_shares_its_memory_and_nowhere_else(
         turn.begin(row, content=RULE)
     offer = "Keep for the project"
     assert offer in pages.get("chat", inside.pk).content.decode()
-    assert offer in pages.get("context", inside.pk).content.decode()
+    assert offer in pages.get("context", inside.pk, htmx=True).content.decode()
     assert offer not in pages.get("chat", outside.pk).content.decode()
-    assert offer not in pages.get("context", outside.pk).content.decode()
+    assert offer not in pages.get("context", outside.pk, htmx=True).content.decode()
     entry = inside.ledger.get()
     shown = pages.post("decide", inside.pk, entry.pk, kept="1").content.decode()
     assert "Keep in this chat alone" in shown

@@ -270,7 +270,7 @@ def test_whatever_describes_a_field_is_on_the_page(
 ) -> None:
     row = conversation.compactions.get()
     told = [
-        pages.get("settings"), pages.get("context", conversation.pk), pages.get("home"),
+        pages.get("settings"), pages.get("context", conversation.pk, htmx=True), pages.get("home"),
         pages.get("compaction", conversation.pk, row.pk, edit=""), Pages().get("login"),
         pages.post("password", old_password="x", new_password1="1", new_password2="2"),
         Pages().post("login", username="alice", password="wrong", htmx=False),
