@@ -26,6 +26,7 @@ _ENGLISH = "English"
 _ELSEWHERE = {"hier": "French"}
 """Words that mean something else in another language: they count in texts of this one, or before a part of the day."""
 _DAY, _MONTH, _YEAR = "day", "month", "year"
+_SENTENCE_END = re.compile(r"[.!?;\n]")
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class _Language:
         if number := next((groups[key] for key in groups if key.startswith("number")), None):
             count = int(number) if number.isdecimal() else 1 + self._numbers[number.lower()]
             unit = next(unit for unit in (_DAY, _MONTH, _YEAR) if any(key.startswith(unit) for key in groups))
-            if "soon" in groups and not self._lead.search(_sentence_before(match)):
+            if "soon" in groups and not self._looks_ahead(match):
                 return None
             return unit, _moved(said, unit, -count if "ago" in groups else count)
         for unit in (_MONTH, _YEAR):
@@ -126,10 +127,17 @@ class _Language:
         begins = f"(?={table['begins']})" if "begins" in table else ""
         return re.compile(f"{begins}(?:{whole})", re.IGNORECASE)
 
+    def _looks_ahead(self, match: re.Match[str]) -> bool:
+        """Whether a match of `soon` has words for the future before it, and none for the past in its sentence."""
+        before, after = _sentence_around(match)
+        ahead, past = self._tenses
+        return bool(ahead.search(before)) and not past.search(f"{before} {after}")
+
     @cached_property
-    def _lead(self) -> re.Pattern[str]:
-        lead = self._table["lead"].replace("\n", "")
-        return re.compile(rf"(?<![^\W_])(?:{lead})(?![^\W_])", re.IGNORECASE)
+    def _tenses(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        forms = (self._table[key].replace("\n", "") for key in ("lead", "past"))
+        ahead, past = (re.compile(rf"(?<![^\W_])(?:{form})(?![^\W_])", re.IGNORECASE) for form in forms)
+        return ahead, past
 
     def _day_words(self) -> str:
         """The expression of the words for days, longer ones first."""
@@ -213,10 +221,11 @@ def _moved(said: date, unit: str, count: int) -> date:
     return date(months // 12, months % 12 + 1, 1)
 
 
-def _sentence_before(match: re.Match[str]) -> str:
-    """The part of a sentence that leads to a match, at most its last 100 characters."""
-    lead = match.string[max(0, match.start() - 100) : match.start()]
-    return lead[1 + max(map(lead.rfind, ".!?;\n")) :]
+def _sentence_around(match: re.Match[str]) -> tuple[str, str]:
+    """The parts of its sentence before and after a match, at most 100 characters each."""
+    before = match.string[max(0, match.start() - 100) : match.start()]
+    after = match.string[match.end() : match.end() + 100]
+    return _SENTENCE_END.split(before)[-1], _SENTENCE_END.split(after, maxsplit=1)[0]
 
 
 def _places(names: Iterable[str]) -> dict[str, int]:

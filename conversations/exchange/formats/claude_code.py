@@ -45,7 +45,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     read = SessionMessages()
     for line in _branch(lines):
         _take(line, read)
-    source = neutral.read_conversation({"title": _title(lines), "messages": read.messages}, images)
+    source = neutral.read_conversation({"title": _title(lines), "messages": read.messages()}, images)
     return replace(source, origin=f"claude-code:{session}"[:220] if session else "", may_be_empty=False)
 
 
@@ -65,7 +65,7 @@ def _is_message(line: dict[str, Any]) -> bool:
 
 
 def _take(line: dict[str, Any], read: SessionMessages) -> None:
-    if not _is_message(line) or line.get("isMeta") or (line.get("isCompactSummary") and read.messages):
+    if not _is_message(line) or line.get("isMeta") or (line.get("isCompactSummary") and read.is_begun):
         return
     message, at = line["message"], line.get("timestamp")
     content = message.get("content")

@@ -27,7 +27,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     read = SessionMessages()
     for place, message in enumerate(foreign_text.objects(data["messages"])):
         _take(message, read, reply=str(place))
-    source = neutral.read_conversation({"messages": read.messages}, images)
+    source = neutral.read_conversation({"messages": read.messages()}, images)
     session = foreign_text.stored(data["sessionId"])
     return replace(source, origin=f"cline:{session}"[:220] if session else "", may_be_empty=False)
 

@@ -44,7 +44,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     for step in _kept(lines):
         steps += _ends_reply(step.item)
         _take(step, read, reply=str(steps))
-    source = neutral.read_conversation({"messages": read.messages}, images)
+    source = neutral.read_conversation({"messages": read.messages()}, images)
     return replace(source, origin=f"codex:{session}"[:220] if session else "", may_be_empty=False)
 
 

@@ -38,7 +38,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     read = SessionMessages()
     for message in _messages(lines):
         _take(message, read)
-    source = neutral.read_conversation({"messages": read.messages}, images)
+    source = neutral.read_conversation({"messages": read.messages()}, images)
     return replace(source, origin=f"gemini-cli:{session}"[:220] if session else "", may_be_empty=False)
 
 

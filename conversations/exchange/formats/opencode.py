@@ -29,7 +29,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     info = data["info"]
     title = foreign_text.title(info.get("title"))
     title = "" if title.startswith(UNTITLED) else title
-    source = neutral.read_conversation({"title": title, "messages": read.messages}, images)
+    source = neutral.read_conversation({"title": title, "messages": read.messages()}, images)
     session = foreign_text.stored(info["id"])
     return replace(source, origin=f"opencode:{session}"[:220] if session else "", may_be_empty=False)
 

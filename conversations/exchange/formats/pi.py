@@ -40,7 +40,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     for line in branch(lines, "id", ("parentId",), _is_message):
         if _is_message(line):
             _take(line, read)
-    source = neutral.read_conversation({"title": titles[-1] if titles else "", "messages": read.messages}, images)
+    source = neutral.read_conversation({"title": titles[-1] if titles else "", "messages": read.messages()}, images)
     return replace(source, origin=f"pi:{session}"[:220] if session else "", may_be_empty=False)
 
 

@@ -36,7 +36,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
     read = SessionMessages()
     for line in branch(lines, "uuid", ("parentUuid",), _is_message):
         _take(line, read)
-    source = neutral.read_conversation({"messages": read.messages}, images)
+    source = neutral.read_conversation({"messages": read.messages()}, images)
     return replace(source, origin=f"qwen-code:{session}"[:220] if session else "", may_be_empty=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -57,17 +58,28 @@ class SessionMessages:
     """The messages of a session. Items of a reply may come one by one, with results of its calls between them."""
 
     def __init__(self) -> None:
-        self.messages: list[dict[str, Any]] = []
+        self._messages: list[dict[str, Any]] = []
         self._replies: dict[str, dict[str, Any]] = {}
+        self._texts: defaultdict[str, list[str]] = defaultdict(list)
         self._names: dict[str, str] = {}
         self._answered: set[str] = set()
+
+    @property
+    def is_begun(self) -> bool:
+        return bool(self._messages)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """All messages, each reply with its texts as one."""
+        for reply, message in self._replies.items():
+            message["content"] = foreign_text.joined(*self._texts[reply])
+        return self._messages
 
     def said(self, content: str | list[Any], at: object) -> None:
         """Add a message of the person; text that the agent's program put into it is left out."""
         parts = _blocks(content)
         typed = [part | {"text": typed_text(text)} if (text := _text(part)) is not None else part for part in parts]
         if any(_text(part) != "" for part in typed):
-            self.messages.append({"role": "user", "content": typed, "created_at": _date(at)})
+            self._messages.append({"role": "user", "content": typed, "created_at": _date(at)})
 
     def said_in_blocks(
         self, content: object, at: object, typed: Callable[[dict[str, Any]], dict[str, Any]] = lambda block: block
@@ -89,8 +101,8 @@ class SessionMessages:
 
     def replied(self, reply: str, text: str, at: object, *, model: object) -> None:
         """Add text to a reply."""
-        message = self._of(reply, at, model)
-        message["content"] = foreign_text.joined(message["content"], text)
+        self._of(reply, at, model)
+        self._texts[reply].append(text)
 
     def called(self, reply: str, id: object, name: object, arguments: object, at: object, *, model: object) -> None:
         """Add a tool call to a reply; `arguments` are an object, or text."""
@@ -108,7 +120,7 @@ class SessionMessages:
         if given in self._names and given not in self._answered:
             self._answered.add(given)
             text = foreign_text.cut(result_text(result))
-            self.messages.append(
+            self._messages.append(
                 {"role": "tool", "tool_call_id": self._names[given], "content": text, "created_at": _date(at)}
             )
 
@@ -117,7 +129,7 @@ class SessionMessages:
             name = foreign_text.stored(model)[:200]
             message = {"role": "assistant", "content": "", "created_at": _date(at), "model": name}
             self._replies[reply] = message
-            self.messages.append(message)
+            self._messages.append(message)
         return self._replies[reply]
 
 

@@ -11,7 +11,7 @@ import pytest
 from conversations.errors import Invalid
 from conversations.exchange.formats import cline, gemini_cli, opencode, pi, qwen_code
 from conversations.exchange.formats.foreign_images import Images
-from conversations.exchange.formats.session_messages import result_text
+from conversations.exchange.formats.session_messages import SessionMessages, result_text
 from conversations.exchange.imports import import_conversations
 from conversations.models import User
 from tests.conversations.exchange.test_exchange_sessions import Json, calls, places, said, taken
@@ -301,15 +301,18 @@ def rewound_of(number: int) -> Json:
     return {gemini_cli.LINES: [GEMINI[0], *lines, *[{"$rewindTo": "nothing"}] * number, {"$rewindTo": "g1"}]}
 
 
-def parts_of(number: int) -> Json:
-    return OPENCODE | {"messages": [part_of("assistant", *[text("Hi.")] * number)]}
+def replied(number: int) -> None:
+    read = SessionMessages()
+    for _ in range(number):
+        read.replied("r1", "Hi. " * 25, None, model="")
+    assert len(read.messages()) == 1
 
 
 @pytest.mark.parametrize(
     ("read", "make"),
-    [(gemini_cli.read_conversation, rewound_of), (opencode.read_conversation, parts_of)],
-    ids=["gemini cli", "opencode"],
+    [(lambda data: gemini_cli.read_conversation(data, Images()), rewound_of), (replied, int)],
+    ids=["gemini cli", "a reply of many parts"],
 )
 def test_the_time_grows_with_the_lines(read: Any, make: Any) -> None:
-    measured = growth(lambda data: read(data, Images()), make, largest=10_000)
+    measured = growth(read, make, largest=20_000)
     assert measured.is_linear, measured
