@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime
 from heapq import nlargest
@@ -185,12 +186,19 @@ def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds:
 
 
 def is_behind() -> bool:
-    """Whether many messages of the site wait to be indexed, as after a large import or an upgrade. One query."""
+    """Whether many messages of the site wait to be indexed, as after a large import or an upgrade. One query.
+
+    An index without its state, which the upkeep makes anew, counts as behind.
+    """
     waiting = f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND_MESSAGES}) AS noted"
     unfinished = f"SELECT COUNT(*) FROM {STATE} WHERE NOT (version = %s AND is_whole)"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT ({waiting}), ({unfinished})", [index_terms.VERSION])
-        noted, fills = cursor.fetchone()
+    try:
+        with transaction.atomic() if connection.in_atomic_block else nullcontext(), connection.cursor() as cursor:
+            cursor.execute(f"SELECT ({waiting}), ({unfinished})", [index_terms.VERSION])
+            noted, fills = cursor.fetchone()
+    except DatabaseError as error:
+        report(error)
+        return True
     return bool(noted >= BEHIND_MESSAGES or fills)
 
 

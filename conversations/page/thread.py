@@ -12,7 +12,7 @@ from zlib import crc32
 
 from django.db.models import OuterRef, QuerySet
 
-from conversations.context.transcript import BEGINNING
+from compression.history import BEGINNING
 from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, compacted_history

@@ -13,6 +13,7 @@ from django.utils import timezone
 from compression.core.text import index_terms
 from conversations.errors import Invalid
 from conversations.memory import message_index
+from conversations.memory.index_schema import STATE
 from conversations.messages import search, search_terms
 from conversations.messages.search import find_hits
 from conversations.messages.search_terms import terms_of
@@ -202,6 +203,18 @@ def test_a_search_names_that_messages_may_be_missing_while_the_index_is_built_an
     assert message_index.keep_up() is False
     assert not find_hits(user, "word").is_incomplete
     assert "Some may be missing" not in Pages(user).get("search", q="word", htmx=True).content.decode()
+
+
+def test_a_search_finds_messages_without_the_state_of_the_index(user: User) -> None:
+    talk(user, "a word", title="-")
+    message_index.keep_up()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {STATE}")
+    try:
+        found = find_hits(user, "word")
+    finally:
+        assert message_index.heal()
+    assert len(found.hits) == 1 and found.is_incomplete
 
 
 def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(user: User) -> None:
