@@ -145,6 +145,8 @@ if REDIS_URL:
         }
     }
     SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+else:
+    SESSION_ENGINE = "chatsite.sessions"
 CACHES |= FIGURES
 SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 

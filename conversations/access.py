@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AbstractUser, AnonymousUser
@@ -11,8 +13,9 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
+from conversations.compiled_query import Prepared, PreparedObjects
 from conversations.errors import Conflict
-from conversations.models import Conversation, ProjectMember
+from conversations.models import Conversation, ProjectMember, User
 from conversations.runtime import audit, log_context
 
 CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
@@ -20,6 +23,12 @@ IN_PROJECT = (*CHATS, Conversation.Kind.FILE)
 """Kinds that a project may have, and whose passages its chats get."""
 TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
 """Kinds that a person can read. Only the gateway writes its conversations, and only a run writes its executor's."""
+
+_PLACES: dict[str, tuple[Any, Any]] = {
+    "owner": (User._meta.get_field("id"), -8),
+    "conversation": (Conversation._meta.get_field("id"), UUID("00000000-0000-7000-8000-00000000c0de")),
+}
+"""The parameters of the compiled queries, with their examples."""
 
 
 def takes_part(prefix: str = "") -> Q:
@@ -37,16 +46,41 @@ def own_conversations(
     user: AbstractBaseUser | AnonymousUser, *, kinds: Sequence[str] = CHATS, trashed: bool = False
 ) -> QuerySet[Conversation]:
     """A person's conversations: without those in the trash, or these alone (`trashed`)."""
-    return Conversation.objects.filter(owner_id=user.pk, kind__in=kinds, trashed_at__isnull=not trashed)
+    return _of_owner(user.pk, kinds, trashed=trashed)
+
+
+def _of_owner(owner_id: int | None, kinds: Sequence[str], *, trashed: bool = False) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(owner_id=owner_id, kind__in=kinds, trashed_at__isnull=not trashed)
 
 
 def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds: Sequence[str] = CHATS) -> Conversation:
     """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
     log_context.bind(conversation_id=str(pk))
-    try:
-        return own_conversations(user, kinds=kinds).select_related("model", "project").get(pk=pk)
-    except Conversation.DoesNotExist:
-        raise Http404("No such conversation.") from None
+    found = _one_of(tuple(kinds)).first(owner=user.pk, conversation=pk)
+    if found is None:
+        raise Http404("No such conversation.")
+    return found
+
+
+def is_own_chat(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> bool:
+    """Whether the conversation is a chat of this person, outside the trash."""
+    return bool(_OWN_CHAT.rows(owner=user.pk, conversation=pk))
+
+
+@cache
+def _one_of(kinds: tuple[str, ...]) -> PreparedObjects[Conversation]:
+    """The query of `get_conversation` for these kinds, compiled: every request of a chat runs it."""
+    return PreparedObjects(
+        lambda owner, conversation: _of_owner(owner, kinds).filter(pk=conversation),
+        related=("model", "project"),
+        **_PLACES,
+    )
+
+
+_OWN_CHAT = Prepared(
+    lambda owner, conversation: _of_owner(owner, CHATS).filter(pk=conversation).values_list("pk"), **_PLACES
+)
+"""The query of `is_own_chat`, compiled: every socket that opens runs it."""
 
 
 def trashed_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:

@@ -25,6 +25,7 @@ from compression.ids import uuid7
 from compression.leases import expiry
 from compression.models import Compaction, next_moment
 from conversations.compaction import after_undo
+from conversations.compiled_query import PreparedObjects
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
 from conversations.models import Conversation
@@ -104,11 +105,18 @@ def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering)
 
 def active(conversation_id: UUID) -> Compaction | None:
     """The pending or running compaction, if any; an abandoned one is taken up again or failed first."""
-    row = Compaction.objects.filter(conversation_id=conversation_id, status__in=Compaction.ACTIVE).first()
+    row = _ACTIVE.first(conversation=conversation_id)
     now = timezone.now()
     if row is not None and row.is_abandoned(now) and not recover(row, now=now):
         return None
     return row
+
+
+_ACTIVE = PreparedObjects(
+    lambda conversation: Compaction.objects.filter(conversation_id=conversation, status__in=Compaction.ACTIVE),
+    conversation=(Conversation._meta.get_field("id"), UUID("00000000-0000-7000-8000-00000000c0de")),
+)
+"""The query of `active`, compiled: every fetch of a page runs it."""
 
 
 def expired(now: datetime) -> QuerySet[Compaction]:

@@ -15,12 +15,12 @@ from django.db.models.functions import Coalesce
 from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
 from conversations.access import takes_part
+from conversations.compiled_query import Prepared
 from conversations.context import kept_entries
 from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.models.model_profile import usable_window
-from conversations.runtime.compiled_query import Prepared
 
 STREAMING = RawSQL("'streaming'", ())
 """The status as a literal, so that SQLite uses the partial index of streaming replies."""

@@ -24,11 +24,11 @@ from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript
 from compression.core.window import groups
 from compression.history import BEGINNING
 from compression.records import active_checkpoints
+from conversations.compiled_query import Prepared
 from conversations.context.elisions import UNKNOWN_NUMBER, elision, of_callers, placeholder
 from conversations.context.head import Head, head_of
 from conversations.context.provenance import boilerplate_places, quoted_places, source_of
 from conversations.models import Conversation, Message
-from conversations.runtime.compiled_query import Prepared
 
 FINISHED = Q(status=Message.Status.COMPLETE) | (
     Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any, Literal
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Case, Exists, OuterRef, QuerySet, When
 
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
+from conversations.compiled_query import Prepared, PreparedObjects
 from conversations.llm import token_correction
 from conversations.llm.errors import NotConfigured
 from conversations.llm.known_models import (
@@ -32,7 +33,6 @@ from conversations.llm.request import Prompt
 from conversations.llm.retries import ATTEMPTS
 from conversations.llm.windows import windows
 from conversations.models import ModelProfile, User
-from conversations.runtime.compiled_query import Prepared
 
 Quality = Literal["fast", "standard"]
 Provider, Role, Source = ModelProfile.Provider, ModelProfile.Role, ModelProfile.WindowSource
@@ -106,8 +106,7 @@ def named(name: str, among: QuerySet[ModelProfile] | None = None) -> ModelProfil
 
 def default_profile(person_id: int) -> ModelProfile | None:
     """The first chat profile that a person may use; the built-in one only if it is the only one."""
-    rows = _DEFAULT.rows(person=person_id)
-    return ModelProfile.from_db(connection.alias, _COLUMNS, rows[0]) if rows else None
+    return _DEFAULT.first(person=person_id)
 
 
 def first_of(chat: QuerySet[ModelProfile]) -> ModelProfile | None:
@@ -119,10 +118,7 @@ def _builtin_last(chat: QuerySet[ModelProfile]) -> QuerySet[ModelProfile]:
     return chat.order_by(Case(When(provider=Provider.BUILTIN, then=1), default=0), "id")
 
 
-_COLUMNS = [field.attname for field in ModelProfile._meta.concrete_fields]
-_DEFAULT = Prepared(
-    lambda person: _builtin_last(chat_profiles(person)).values_list(*_COLUMNS)[:1], person=(User._meta.pk, -8)
-)
+_DEFAULT = PreparedObjects(lambda person: _builtin_last(chat_profiles(person))[:1], person=(User._meta.pk, -8))
 """`default_profile`, compiled: every page and every fetch of one runs it."""
 
 

@@ -28,6 +28,7 @@ from compression.core.recall.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn, Window
 from conversations.access import IN_PROJECT, takes_part
+from conversations.compiled_query import Prepared
 from conversations.context import prompt, transcript
 from conversations.context.head import Head
 from conversations.context.policy import policy_of
@@ -36,7 +37,6 @@ from conversations.context.transcript import HISTORY, Loaded
 from conversations.memory import message_index
 from conversations.memory.index_schema import INDEXED
 from conversations.models import Conversation, LedgerEntry, Message
-from conversations.runtime.compiled_query import Prepared
 from conversations.runtime.database import is_sqlite
 
 MAX_ASSUMED = 1_000

@@ -5,7 +5,6 @@ import conversations.models.encrypted
 import conversations.models.invitation
 import conversations.models.link
 import conversations.models.model_profile
-import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.core.validators
 import django.db.models.deletion
@@ -100,9 +99,6 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'swappable': 'AUTH_USER_MODEL',
             },
-            managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
-            ],
         ),
         migrations.CreateModel(
             name='ToolServer',

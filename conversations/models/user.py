@@ -1,9 +1,21 @@
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractUser
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
 
+from conversations.compiled_query import PreparedObjects
 from conversations.models.spending import MonthlyBudget
+
+
+class People(UserManager["User"]):
+    use_in_migrations = False
+
+    def get(self, *args: Any, **kwargs: Any) -> User:
+        """One person. By `pk` alone, as authentication asks for each request, the query is a compiled one."""
+        found = _BY_KEY.first(**kwargs) if not args and kwargs.keys() == {"pk"} else None
+        return found or super().get(*args, **kwargs)
 
 
 class User(MonthlyBudget, AbstractUser):
@@ -11,6 +23,11 @@ class User(MonthlyBudget, AbstractUser):
 
     id = models.AutoField(primary_key=True, verbose_name="ID")
 
+    objects: ClassVar[People] = People()
+
     class Meta(AbstractUser.Meta):
         db_table = "auth_user"
         swappable = "AUTH_USER_MODEL"
+
+
+_BY_KEY = PreparedObjects(lambda pk: User.objects.filter(pk=pk), pk=(User._meta.get_field("id"), -8))

@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from django.utils import translation
 
 from conversations import limits
-from conversations.access import own_conversations
+from conversations.access import is_own_chat
 from conversations.admission import Admission, watched
 from conversations.page import fragments
 from conversations.page.markup.streaming import StreamedMarkdown, so_far
@@ -55,7 +55,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.accept()  # a page whose socket is only denied would retry for ever, without a reason
             await self.close(SIGNED_OUT)
             return
-        if not await own_conversations(user).filter(pk=self.conversation_id).aexists():
+        if not await sync_to_async(is_own_chat)(user, self.conversation_id):
             await self.close(DENIED)
             return
         if not self.open.enter_context(limits.one_more_socket(user.pk)):

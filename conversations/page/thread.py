@@ -13,13 +13,13 @@ from zlib import crc32
 from django.db.models import OuterRef, QuerySet
 
 from compression.history import BEGINNING
+from conversations.compiled_query import Prepared
 from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, compacted_history
 from conversations.page.compacted_history import REACH, Item
 from conversations.page.ledger_view import entries_below
 from conversations.page.message_view import MessageView, view_of
-from conversations.runtime.compiled_query import Prepared
 
 LIMIT = 60
 """The most live messages of one page."""

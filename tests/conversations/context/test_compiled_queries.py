@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import Model
+from django.http import Http404
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from chatsite.sessions import SessionStore
 from compression.core.values import ToolUse
+from compression.models import Compaction
+from conversations.access import TO_READ, get_conversation, is_own_chat
+from conversations.compaction import lease
 from conversations.context import head, transcript
 from conversations.llm import profiles
 from conversations.models import Conversation, Message, ModelProfile, Project, ToolCall, User
@@ -108,3 +117,68 @@ def test_a_compiled_query_is_compiled_once_and_has_a_place_for_every_value(talk:
         compiled = query._compiled
         assert compiled is not None
         assert set(compiled.places.values()) == set(query._places), "an example that the query does not hold"
+
+
+def columns_of(row: Model) -> dict[str, Any]:
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+
+
+def test_a_conversation_comes_whole_with_its_model_and_project_by_one_query(talk: Conversation, user: User) -> None:
+    with CaptureQueriesContext(connection) as ran:
+        found = get_conversation(user, talk.pk)
+        assert found.model and found.project
+    assert len(ran) == 1
+    stored = Conversation.objects.get(pk=talk.pk)
+    for one, other in ((found, stored), (found.model, stored.model), (found.project, stored.project)):
+        assert columns_of(one) == columns_of(other)
+    assert (found.get_deferred_fields(), found._state.adding, found._state.db) == (set(), False, "default")
+    found.title = "Renamed"
+    found.save(update_fields=["title"])
+    assert get_conversation(user, talk.pk).title == "Renamed"
+
+
+def test_a_conversation_without_model_and_project_has_none(user: User) -> None:
+    bare = Conversation.objects.create(owner=user)
+    found = get_conversation(user, bare.pk)
+    assert (found.model_id, found.model, found.project) == (None, None, None)
+
+
+def test_a_conversation_of_another_person_kind_or_in_the_trash_is_missing(user: User, talk: Conversation) -> None:
+    stranger = User.objects.create_user("stranger")
+    own = Conversation.objects.create(owner=user, kind="gateway")
+    gone = Conversation.objects.create(owner=user, trashed_at=timezone.now())
+    assert is_own_chat(user, talk.pk) and get_conversation(user, own.pk, kinds=TO_READ) == own
+    for person, row in ((stranger, talk), (user, own), (user, gone)):
+        assert not is_own_chat(person, row.pk)
+        with pytest.raises(Http404):
+            get_conversation(person, row.pk)
+
+
+def test_a_person_is_found_by_key_and_a_missing_one_is_missing(user: User) -> None:
+    assert columns_of(User.objects.get(pk=user.pk)) == columns_of(User.objects.all().get(pk=user.pk))
+    assert User.objects.get(pk=user.pk, is_active=True) == user
+    with pytest.raises(User.DoesNotExist):
+        User.objects.get(pk=user.pk + 1)
+
+
+def test_a_session_is_read_until_it_expires_or_ends() -> None:
+    session = SessionStore()
+    session["kept"] = "words"
+    session.create()
+    key = session.session_key
+    assert SessionStore(key)["kept"] == "words"
+    session.set_expiry(-1)
+    session.save()
+    expired, unknown = SessionStore(key), SessionStore("unknown")
+    assert (expired.load(), unknown.load()) == ({}, {})
+    assert (expired.session_key, unknown.session_key) == (None, None), "a key that is not known is not taken over"
+
+
+def test_the_active_compaction_is_found_and_an_ended_one_is_not(talk: Conversation) -> None:
+    row = Compaction.objects.create(
+        conversation=talk, status="running", lease_expires_at=timezone.now() + timedelta(hours=1)
+    )
+    row.refresh_from_db()
+    assert (found := lease.active(talk.pk)) and columns_of(found) == columns_of(row)
+    Compaction.objects.update(status="done")
+    assert lease.active(talk.pk) is None

@@ -7,12 +7,12 @@ compiled query stores its text and the places of the values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import Field, QuerySet
+from django.db.models import Field, Model, QuerySet
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +69,50 @@ class Prepared:
             for convert in converters:
                 converted[index] = convert(converted[index], expression, connection)
         return converted
+
+
+class PreparedObjects[Row: Model]:
+    """A query for whole rows of a model, compiled on its first run; parameters as for `Prepared`.
+
+    `related` names foreign keys whose objects are read by the same query.
+    """
+
+    def __init__(
+        self,
+        build: Callable[..., QuerySet[Row]],
+        *,
+        related: Sequence[str] = (),
+        **places: tuple[Field[Any, Any], Any],
+    ) -> None:
+        self._build = build
+        self._related = related
+        self._rows = Prepared(self._values, **places)
+        self._models: list[tuple[type[Model], list[str]]] = []
+
+    def first(self, **values: Any) -> Row | None:
+        """The first object for these values; None if there is none."""
+        return next(iter(self.all(**values)), None)
+
+    def all(self, **values: Any) -> list[Row]:
+        """The objects for these values, in the query's order."""
+        return [self._object(row) for row in self._rows.rows(**values)]
+
+    def _values(self, **values: Any) -> QuerySet[Row, Any]:
+        query = self._build(**values)
+        targets: list[Any] = [query.model, *(query.model._meta.get_field(name).related_model for name in self._related)]
+        self._models = [(model, [field.attname for field in model._meta.concrete_fields]) for model in targets]
+        (_, own), *others = self._models
+        joined = [
+            f"{name}__{column}" for name, (_, columns) in zip(self._related, others, strict=True) for column in columns
+        ]
+        return query.values_list(*own, *joined)
+
+    def _object(self, row: list[Any]) -> Row:
+        made: list[Any] = []
+        for model, columns in self._models:
+            values, row = row[: len(columns)], row[len(columns) :]
+            made.append(model.from_db(connection.alias, columns, values))
+        found: Row = made[0]
+        for name, related in zip(self._related, made[1:], strict=True):
+            setattr(found, name, None if related.pk is None else related)
+        return found
