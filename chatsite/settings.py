@@ -188,6 +188,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
     "chatsite.sign_ins.limited",
+    "conversations.admin.input_limits.InputLimits",
     *(["conversations.page.proxy_sign_in.signed_in_by_proxy"] if TRUSTED_USER_HEADER else []),
     "chatsite.middleware.api_apart",
 ]

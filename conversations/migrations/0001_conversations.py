@@ -87,7 +87,7 @@ class Migration(migrations.Migration):
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
                 ('monthly_tokens', models.PositiveBigIntegerField(blank=True, help_text='Of prompts and answers together. Empty: no limit here.', null=True, verbose_name='Tokens a month')),
-                ('monthly_usd', models.DecimalField(blank=True, decimal_places=2, help_text='By the prices of the models; a model without a price costs nothing. Empty: no limit here.', max_digits=10, null=True, verbose_name='US dollars a month')),
+                ('monthly_usd', models.DecimalField(blank=True, decimal_places=2, help_text='By the prices of the models; a model without a price costs nothing. Empty: no limit here.', max_digits=10, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='US dollars a month')),
                 ('id', models.AutoField(primary_key=True, serialize=False, verbose_name='ID')),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('monthly_tokens', models.PositiveBigIntegerField(blank=True, help_text='Of prompts and answers together. Empty: no limit here.', null=True, verbose_name='Tokens a month')),
-                ('monthly_usd', models.DecimalField(blank=True, decimal_places=2, help_text='By the prices of the models; a model without a price costs nothing. Empty: no limit here.', max_digits=10, null=True, verbose_name='US dollars a month')),
+                ('monthly_usd', models.DecimalField(blank=True, decimal_places=2, help_text='By the prices of the models; a model without a price costs nothing. Empty: no limit here.', max_digits=10, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='US dollars a month')),
                 ('name', models.CharField(max_length=100)),
                 ('hash', models.CharField(editable=False, max_length=64, unique=True)),
                 ('hint', models.CharField(blank=True, editable=False, max_length=16)),
@@ -290,9 +290,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('monthly_tokens', models.PositiveBigIntegerField(blank=True, help_text='Of prompts and answers together. Empty: no limit here.', null=True, verbose_name='Tokens a month')),
-                ('monthly_usd', models.DecimalField(blank=True, decimal_places=2, help_text='By the prices of the models; a model without a price costs nothing. Empty: no limit here.', max_digits=10, null=True, verbose_name='US dollars a month')),
+                ('monthly_usd', models.DecimalField(blank=True, decimal_places=2, help_text='By the prices of the models; a model without a price costs nothing. Empty: no limit here.', max_digits=10, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='US dollars a month')),
                 ('shared_tokens', models.PositiveBigIntegerField(blank=True, help_text='Of all members together. Empty: no limit here.', null=True, verbose_name='Tokens a month, shared')),
-                ('shared_usd', models.DecimalField(blank=True, decimal_places=2, help_text='Of all members together. Empty: no limit here.', max_digits=10, null=True, verbose_name='US dollars a month, shared')),
+                ('shared_usd', models.DecimalField(blank=True, decimal_places=2, help_text='Of all members together. Empty: no limit here.', max_digits=10, null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='US dollars a month, shared')),
                 ('group', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='budget', to='auth.group')),
             ],
             options={

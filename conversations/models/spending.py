@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -17,6 +18,7 @@ class MonthlyBudget(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
+        validators=[MinValueValidator(0)],
         help_text="By the prices of the models; a model without a price costs nothing. Empty: no limit here.",
     )
 
@@ -37,6 +39,7 @@ class GroupBudget(MonthlyBudget):
         decimal_places=2,
         null=True,
         blank=True,
+        validators=[MinValueValidator(0)],
         help_text="Of all members together. Empty: no limit here.",
     )
 

@@ -254,3 +254,27 @@ def test_create_api_key_for_nobody_says_so_in_one_line(db: None) -> None:
         call_command("create_api_key", "nobody")
     assert str(failed.value) == "There is no user called 'nobody'."
     assert failed.value.returncode == 1
+
+
+@pytest.mark.parametrize("query", ["1 " * 1_000, "y" * 60_000])
+def test_a_search_that_no_database_can_read_is_refused(client: Client, query: str) -> None:
+    for model, site in admin.site._registry.items():
+        if site.search_fields:
+            response = client.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/", {"q": query})
+            assert response.status_code == 400 and "Search for at most 200 characters." in response.content.decode()
+    assert client.get("/admin/conversations/conversation/", {"q": "y" * 200}).status_code == 200
+
+
+def test_a_number_beyond_64_bits_is_refused(client: Client, profile: ModelProfile) -> None:
+    far = "9" * 23
+    for response in (
+        client.get("/admin/axes/accesslog/", {"attempt_time__year": far}),
+        client.post(f"/admin/conversations/modelprofile/{profile.pk}/change/", posted(profile, groups=far)),
+    ):
+        assert response.status_code in (200, 400)
+        assert "too large" in response.content.decode() or "not one of the available" in response.content.decode()
+
+
+def test_a_budget_below_nothing_is_refused(client: Client, user: User) -> None:
+    response = client.post(f"/admin/conversations/user/{user.pk}/change/", {"username": "ada", "monthly_usd": "-1"})
+    assert "greater than or equal to 0" in response.content.decode()

@@ -191,6 +191,9 @@ def test_the_usage_page_shows_the_budget_and_the_settings_those_of_keys(pages: P
     assert "1,500 of 3,000 tokens this month" in text(saved)
     refused = pages.post("key_budget", key.pk, monthly_tokens="many", monthly_usd="")
     assert refused.status_code == 400 and 'value="many"' in refused.content.decode()
+    below = pages.post("key_budget", key.pk, monthly_tokens="", monthly_usd="-1")
+    key.refresh_from_db()
+    assert (below.status_code, key.monthly_tokens, key.monthly_usd) == (400, 3_000, None)
     assert pages.post("key_budget", key.pk + 99, monthly_tokens="1").status_code == 404
 
 
