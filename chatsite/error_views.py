@@ -1,4 +1,7 @@
-"""The responses to errors outside of views: bad requests and exceptions that no view handled."""
+"""The responses to errors outside of views: bad requests, refused and unknown pages, exceptions that no view handled.
+
+Django's own views for them would read the form again, which may be the part that cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ import sys
 from typing import Any
 
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import get_template
-from django.views import defaults
 
 from chatsite.middleware import API
 from conversations.errors import Refused, as_json, headers_of
@@ -19,10 +21,20 @@ from conversations.runtime.database import refusal_of
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The response to a bad request: JSON for the API's paths, a page for others."""
     if not request.path.startswith(API):
-        return defaults.bad_request(request, exception)
+        return _page(request, 400)
     wrong_host = isinstance(exception, DisallowedHost)
     message = "Host: this site has another name." if wrong_host else "This request cannot be read."
     return _refusal(400, "invalid", message, **({"field": "Host"} if wrong_host else {}))
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The page for something that a person may not do."""
+    return _page(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The page for an unknown address."""
+    return _page(request, 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -33,10 +45,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if refusal := refusal_of(sys.exc_info()[1]):
         return _database_refusal(request, refusal)
     if not request.path.startswith(API):
-        # Render without context processors, as one of them may have failed.
-        page = get_template("500.html").render({"theme": appearance(request).theme})
-        return HttpResponseServerError(page)
+        return _page(request, 500)
     return _refusal(500, "internal", "Something went wrong on this site; its log says what.")
+
+
+def _page(request: HttpRequest, status: int) -> HttpResponse:
+    """The page of a status, without context processors, as one of them may have failed."""
+    page = get_template(f"{status}.html").render({"theme": appearance(request).theme})
+    return HttpResponse(page, status=status)
 
 
 def _database_refusal(request: HttpRequest, refusal: Refused) -> HttpResponse:

@@ -74,11 +74,16 @@ def traceback_of(error: BaseException | None) -> str:
 
 
 class KindsOfFaults(logging.Filter):
-    """Shortens asyncio's messages to the kind of fault: they quote arguments of tasks, which may be private."""
+    """Shortens asyncio's messages to the kind of fault: they quote arguments of tasks, which may be private.
+
+    Lines about requests that were refused have no traceback: the sender's fault would fill the log.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name == "asyncio":
             record.msg, record.args = re.split(r"[\n(<]", record.getMessage())[0].strip(), ()
+        if record.name == "django.request" and record.levelno < logging.ERROR:
+            record.exc_info = None
         return True
 
 

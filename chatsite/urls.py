@@ -20,4 +20,6 @@ urlpatterns = [
     path("", include("conversations.urls")),
 ]
 handler400 = "chatsite.error_views.bad_request"
+handler403 = "chatsite.error_views.forbidden"
+handler404 = "chatsite.error_views.not_found"
 handler500 = "chatsite.error_views.server_error"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from select import select
-from socket import socket
+from socket import create_connection, socket
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -273,6 +273,14 @@ def test_a_message_of_endless_fragments_closes_the_socket(served: Served, payloa
         assert closing_code(socket) == 1009
 
 
+def test_a_text_that_is_not_utf_8_closes_the_socket_without_a_word_in_the_log(served: Served) -> None:
+    for parts in (b"\x81\x82", b"\x01\x81" + bytes(4) + b"\xff" + b"\x80\x81"):
+        with served.open_socket(compression=None) as socket:
+            socket.socket.sendall(parts + bytes(4) + b"\xff" * (parts[-1] & 3))
+            assert closing_code(socket) == 1007
+    assert "UTF-8" not in served.log
+
+
 def test_a_flood_closes_the_socket(served: Served) -> None:
     with served.open_socket() as socket:
         with suppress(ConnectionClosed):
@@ -359,3 +367,33 @@ def deaf_stream(served: Served) -> Iterator[socket]:
     finally:
         served.ask("DELETE", f"/api/conversations/{served.id}")
         served.id = kept
+
+
+# --- Requests that cannot be read -------------------------------------------------------------------------------------
+
+FORM = "Content-Type: application/x-www-form-urlencoded; charset=utf-7\r\n"
+PARTS = "Content-Type: multipart/form-data\r\n"
+FROM_NOWHERE = "HX-Request: true\r\nHX-Current-URL: http://[::1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "status"),
+    [
+        ("/settings/theme", FORM, 400),
+        ("/settings/theme", PARTS, 400),
+        ("/nowhere", FORM, 404),
+        ("/nowhere", PARTS, 404),
+        ("/settings/theme", FROM_NOWHERE, 200),
+    ],
+    ids=["charset", "no boundary", "charset, unknown page", "no boundary, unknown page", "sent by no page"],
+)
+def test_a_request_that_cannot_be_read_is_no_fault_of_the_server(
+    served: Served, path: str, header: str, status: int
+) -> None:
+    """Without a session: a page that htmx asks for is sent to the sign-in."""
+    token, port = "t" * 32, served.site.port
+    head = f"Host: 127.0.0.1:{port}\r\nCookie: csrftoken={token}\r\nX-CSRFToken: {token}\r\n{header}"
+    with create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"POST {path} HTTP/1.1\r\n{head}Content-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode())
+        assert connection.recv(65_536)[9:12] == str(status).encode()
+    assert "Traceback" not in served.log

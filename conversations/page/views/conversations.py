@@ -29,7 +29,7 @@ from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.forms import ImportForm, cleaned
 from conversations.page.html_export import as_html
-from conversations.page.views.guard import Request, member
+from conversations.page.views.guard import Request, member, requesting_page
 from conversations.page.views.sidebar import sidebar
 from conversations.runtime import audit
 from conversations.turns import conversations
@@ -195,7 +195,7 @@ def _change_and_list(request: Request, pk: UUID, **changes: Unpack[conversation_
     """Apply the changes; the response is the list as the requesting page shows it, and its conversation's menu."""
     conversation = get_conversation(request.user, pk)
     conversation_settings.change(conversation, **changes)
-    path, _, query = (request.htmx.current_url_abs_path or "").partition("?")
+    path, _, query = requesting_page(request).partition("?")
     current = _shown_at(path, request.user)
     context = {
         "sidebar": sidebar(request.user, current=current, archived="archived" in QueryDict(query)),
@@ -221,7 +221,7 @@ def _refusal_with_place(refusal: Invalid) -> str:
 
 def is_open(request: Request, pk: UUID) -> bool:
     """Whether the requesting page shows this conversation."""
-    return (request.htmx.current_url_abs_path or "").startswith(reverse("chat", args=[pk]))
+    return requesting_page(request).startswith(reverse("chat", args=[pk]))
 
 
 def _json(value: object) -> str:

@@ -58,9 +58,16 @@ def member(view: View) -> View:
 def sign_in(request: Request) -> HttpResponse:
     """Redirect the whole page to the sign-in, which then leads back, also for an htmx request."""
     if request.htmx:
-        here = request.htmx.current_url_abs_path or resolve_url("home")
-        return HttpResponseClientRedirect(redirect_to_login(here).url)
+        return HttpResponseClientRedirect(redirect_to_login(requesting_page(request) or resolve_url("home")).url)
     return redirect_to_login(request.get_full_path() if request.method == "GET" else reverse("home"))
+
+
+def requesting_page(request: Request) -> str:
+    """The path and query of the page that sent an htmx request; "" where the header names none of this site."""
+    try:
+        return request.htmx.current_url_abs_path or ""
+    except ValueError:  # not a URL
+        return ""
 
 
 def refused(request: Request, refusal: Refused) -> HttpResponse:
