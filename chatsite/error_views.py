@@ -14,7 +14,7 @@ from django.template.loader import get_template
 
 from chatsite.middleware import API
 from conversations.errors import Refused, as_json, headers_of
-from conversations.preferences import appearance
+from conversations.preferences import in_templates
 from conversations.runtime.database import refusal_of
 
 
@@ -50,15 +50,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, status: int) -> HttpResponse:
-    """The page of a status, without context processors, as one of them may have failed."""
-    page = get_template(f"{status}.html").render({"theme": appearance(request).theme})
+    """The page of a status, without the other context processors, as one of them may have failed."""
+    page = get_template(f"{status}.html").render(in_templates(request))
     return HttpResponse(page, status=status)
 
 
 def _database_refusal(request: HttpRequest, refusal: Refused) -> HttpResponse:
     if request.path.startswith(API):
         return JsonResponse(as_json(refusal), status=refusal.status, headers=headers_of(refusal))
-    about = {"message": refusal.message, "theme": appearance(request).theme}
+    about = {"message": refusal.message, **in_templates(request)}
     page = get_template("error.html").render(about)
     return HttpResponse(page, status=refusal.status, headers=headers_of(refusal))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -21,6 +22,7 @@ from django.test import Client
 from django.utils import timezone, translation
 from PIL import Image
 
+from chatsite.error_views import bad_request, forbidden, not_found, server_error
 from compression.models import Compaction
 from conversations import models, preferences
 from conversations.errors import Invalid
@@ -245,6 +247,17 @@ def test_the_browsers_first_language_that_there_is_stands_until_one_is_chosen(us
     assert language("de", {settings.LANGUAGE_COOKIE_NAME: "xx"}) == "de"
     html = Client(headers={"Accept-Language": "de-DE"}).get("/accounts/login/").content.decode()
     assert "Anmelden" in html and '<html lang="de"' in html
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_the_page_of_an_error_is_in_the_readers_language(rf: Any, status: int) -> None:
+    request = rf.get("/")
+    request.COOKIES[preferences.THEME] = "dark"
+    view = {400: bad_request, 403: forbidden, 404: not_found, 500: server_error}[status]
+    with translation.override("de"):
+        answer = view(request) if status == 500 else view(request, Exception())
+    html = answer.content.decode()
+    assert answer.status_code == status and '<html lang="de"' in html and 'data-theme="dark"' in html
 
 
 def test_a_language_that_is_not_there_is_refused_and_nothing_is_stored(user: User) -> None:
