@@ -45,7 +45,8 @@ def share(project: Project, username: object, role: object) -> ProjectMember:
     if user.pk == project.owner_id:
         raise Invalid(_("username: the project is theirs."), field="username")
     with transaction.atomic():
-        list(Project.objects.select_for_update().filter(pk=project.pk).values_list("pk"))  # so that the limit holds
+        if not list(Project.objects.select_for_update().filter(pk=project.pk).values_list("pk")):  # the limit holds
+            raise NotFound(_("No such project."))
         others = members_of(project).exclude(user=user)
         if others.count() >= MAX_MEMBERS:
             raise Invalid(

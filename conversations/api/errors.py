@@ -12,7 +12,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from conversations.errors import Refused, as_json, headers_of
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
 from conversations.runtime.database import refusal_of
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,8 @@ def install(api: NinjaAPI) -> None:
         AuthenticationError: on_unauthenticated,
         HttpError: on_http_error,
         Http404: on_missing,
-        Conversation.NotUpdated: on_missing,  # it was deleted while it was being changed
+        # They were deleted while they were being changed.
+        **dict.fromkeys((Conversation.NotUpdated, Conversation.DoesNotExist, Message.DoesNotExist), on_missing),
         RequestDataTooBig: on_too_big,
         Exception: on_bug,
     }

@@ -156,7 +156,7 @@ def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
 def lock(conversation_id: UUID) -> int:
     """Lock the conversation's row by writing to it; the results of running compactions will be discarded.
 
-    Returns the version that the conversation had.
+    Returns the version that the conversation had. Raises Conversation.DoesNotExist.
     """
     rows = Conversation.objects.filter(pk=conversation_id)
     rows.update(compression_version=F("compression_version") + 1)

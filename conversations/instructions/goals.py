@@ -215,5 +215,6 @@ def _text_of(goal: Goal) -> str:
 
 
 def _lock(conversation_id: UUID) -> None:
-    """Lock the conversation's row by writing to it; other writers wait until this transaction ends."""
-    Conversation.objects.filter(pk=conversation_id).update(updated_at=timezone.now())
+    """Lock the conversation's row by writing to it; other writers wait until this transaction ends. Raises NotFound."""
+    if not Conversation.objects.filter(pk=conversation_id).update(updated_at=timezone.now()):
+        raise NotFound(_("No such conversation."))

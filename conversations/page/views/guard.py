@@ -17,7 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from django_htmx.middleware import HtmxDetails
 
 from conversations.errors import Refused, headers_of
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
 from conversations.runtime.database import refusal_of
 
 View = Callable[..., HttpResponseBase]
@@ -44,7 +44,7 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
-        except Conversation.NotUpdated:  # the conversation was deleted during the change
+        except (Conversation.NotUpdated, Conversation.DoesNotExist, Message.DoesNotExist):  # deleted during the change
             raise Http404("No such conversation.") from None
         except DatabaseError as fault:
             # Parts that the page reads by itself are asked for again by its scripts, without a word.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -11,6 +12,7 @@ from uuid import UUID
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import transaction
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 
 from compression.core import pipeline
@@ -18,17 +20,22 @@ from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations.compaction import compaction, lease
+from conversations import links
+from conversations.compaction import compaction, lease, snapshots
 from conversations.compaction.commit import commit
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
 from conversations.context.policy import policy_of
+from conversations.errors import Refused
 from conversations.gateway.history import PART_TOKENS, parse_history
+from conversations.instructions import conversation_settings, goals
 from conversations.memory import recall
-from conversations.messages import protection
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.messages import attachments, protection
+from conversations.models import Conversation, Message, ModelProfile, User
+from conversations.page.views.guard import member
 from conversations.runtime.events import hub
 from conversations.runtime.lease import LeaseLost
+from conversations.turns import begin, branches, forks, message_queue
 from tests.conversations.chat import Chat, fill
 
 
@@ -136,3 +143,49 @@ def test_an_image_in_a_tool_s_result_has_its_cost() -> None:
         return parse_history([{"role": "assistant", "content": None, "tool_calls": [call]}, result]).tokens
 
     assert tokens(image) >= tokens() + PART_TOKENS
+
+
+VANISHED = (Refused, Conversation.NotUpdated, Conversation.DoesNotExist, Message.DoesNotExist)
+"""What views and the API answer with 404 or with the refusal's own status."""
+CHANGES: dict[str, Callable[[Conversation, UUID], object]] = {
+    "goal": lambda gone, _: goals.set_goal(gone, description="Ship it."),
+    "settings": lambda gone, _: conversation_settings.change(gone, title="T", rules=["Say port."]),
+    "undo": lambda gone, _: compaction.rollback(gone),
+    "clear": lambda gone, _: snapshots.clear(gone),
+    "snapshot": lambda gone, _: snapshots.take_snapshot(gone),
+    "compaction": lambda gone, _: compaction.request(gone, trigger="manual", steering=Steering()),
+    "link": lambda gone, _: links.make(gone, links.chosen({})),
+    "file": lambda gone, _: attachments.upload(gone, name="a.txt", data=b"words"),
+    "queue": lambda gone, _: message_queue.add(gone, content="Next.", shown=""),
+    "question": lambda gone, _: begin.begin(gone, content="Now?"),
+    "fork": lambda gone, message: forks.fork(gone, message),
+    "edit": lambda gone, message: branches.edit(gone, message, content="Anew."),
+    "regenerate": lambda gone, message: branches.regenerate(gone, message),
+    "protect": lambda gone, message: protection.protect(gone, message, on=True),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_conversation_that_is_deleted_meanwhile_is_missing_and_nothing_is_stored_for_it(
+    conversation: Conversation, change: str
+) -> None:
+    fill(conversation, 4)
+    message = conversation.messages.latest("created_at").pk
+    Conversation.objects.get(pk=conversation.pk).delete()
+    with pytest.raises(VANISHED):
+        CHANGES[change](conversation, message)
+    assert not Conversation.objects.exists() and not Message.objects.exists()
+
+
+def test_a_view_whose_conversation_is_deleted_meanwhile_answers_that_it_is_missing(
+    conversation: Conversation, user: User, rf: Any
+) -> None:
+    def undone(*_: object) -> HttpResponse:
+        Conversation.objects.filter(pk=conversation.pk).delete()
+        snapshots.lock(conversation.pk)
+        raise AssertionError
+
+    request = rf.post("/")
+    request.user = user
+    with pytest.raises(Http404):
+        member(undone)(request)
