@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import ObjectNotUpdated, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -42,7 +42,7 @@ def install(api: NinjaAPI) -> None:
         HttpError: on_http_error,
         Http404: on_missing,
         # They were deleted while they were being changed.
-        **dict.fromkeys((Conversation.NotUpdated, Conversation.DoesNotExist, Message.DoesNotExist), on_missing),
+        **dict.fromkeys((ObjectNotUpdated, Conversation.DoesNotExist, Message.DoesNotExist), on_missing),
         RequestDataTooBig: on_too_big,
         Exception: on_bug,
     }

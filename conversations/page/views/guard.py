@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import ObjectNotUpdated
 from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -44,8 +45,8 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
-        except (Conversation.NotUpdated, Conversation.DoesNotExist, Message.DoesNotExist):  # deleted during the change
-            raise Http404("No such conversation.") from None
+        except (ObjectNotUpdated, Conversation.DoesNotExist, Message.DoesNotExist):  # deleted during the change
+            raise Http404("It was deleted meanwhile.") from None
         except DatabaseError as fault:
             # Parts that the page reads by itself are asked for again by its scripts, without a word.
             if request.method == "POST" and (known := refusal_of(fault)):

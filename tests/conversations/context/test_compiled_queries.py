@@ -180,5 +180,5 @@ def test_the_active_compaction_is_found_and_an_ended_one_is_not(talk: Conversati
     )
     row.refresh_from_db()
     assert (found := lease.active(talk.pk)) and columns_of(found) == columns_of(row)
-    Compaction.objects.update(status="done")
+    Compaction.objects.update(status="succeeded")
     assert lease.active(talk.pk) is None

@@ -20,7 +20,7 @@ from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import links
+from conversations import links, projects
 from conversations.compaction import compaction, lease, snapshots
 from conversations.compaction.commit import commit
 from conversations.compaction.snapshots import Superseded
@@ -31,7 +31,7 @@ from conversations.gateway.history import PART_TOKENS, parse_history
 from conversations.instructions import conversation_settings, goals
 from conversations.memory import recall
 from conversations.messages import attachments, protection
-from conversations.models import Conversation, Message, ModelProfile, User
+from conversations.models import Conversation, Message, ModelProfile, Project, User
 from conversations.page.views.guard import member
 from conversations.runtime.events import hub
 from conversations.runtime.lease import LeaseLost
@@ -177,7 +177,7 @@ def test_a_conversation_that_is_deleted_meanwhile_is_missing_and_nothing_is_stor
     assert not Conversation.objects.exists() and not Message.objects.exists()
 
 
-def test_a_view_whose_conversation_is_deleted_meanwhile_answers_that_it_is_missing(
+def test_a_view_whose_conversation_or_project_is_deleted_meanwhile_answers_that_it_is_missing(
     conversation: Conversation, user: User, rf: Any
 ) -> None:
     def undone(*_: object) -> HttpResponse:
@@ -185,7 +185,14 @@ def test_a_view_whose_conversation_is_deleted_meanwhile_answers_that_it_is_missi
         snapshots.lock(conversation.pk)
         raise AssertionError
 
+    def changed(*_: object) -> HttpResponse:
+        project = Project.objects.create(owner=user, name="Ports")
+        Project.objects.filter(pk=project.pk).delete()
+        projects.change(project, name="Hosts")
+        raise AssertionError
+
     request = rf.post("/")
     request.user = user
-    with pytest.raises(Http404):
-        member(undone)(request)
+    for view in (undone, changed):
+        with pytest.raises(Http404):
+            member(view)(request)
