@@ -7,6 +7,7 @@ from decimal import Decimal
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from compression.core.lazy_pattern import lazy_pattern
 from conversations.validation import host_of
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -105,7 +106,7 @@ ANTHROPIC_PRICES = {
 price rises with the prompt's length, and older models that are no longer served. Tokens written to the cache cost a
 quarter more than `input`."""
 
-IMAGE_MODEL_IDS = re.compile(
+IMAGE_MODEL_IDS = lazy_pattern(
     r"gpt-4(?:o|\.1|\.5|-turbo)(?!-audio|-realtime|-transcribe|-tts)|gpt-[5-9]|o(?:1|3|4-mini)(?!-mini|-preview|\d)"
     r"|claude-(?!2|instant|v?1|v2)|gemini|gemma-[34](?![-:]1b|[-:]270m)|llama-(?:4|3\.2-(?:11|90)b)"
     r"|(?:ministral|mistral-(?:small|medium|large))-?3(?!\d)|mistral-(?:small|medium)-(?:latest|25\d\d|26\d\d)"
@@ -113,7 +114,7 @@ IMAGE_MODEL_IDS = re.compile(
 )
 """Matches the beginning of ids of models that accept images, as of November 2026."""
 
-TOOL_MODEL_IDS = re.compile(
+TOOL_MODEL_IDS = lazy_pattern(
     r"gpt-3\.5-turbo(?!-instruct)|gpt-(?:4|[5-9])(?!.*(?:vision|search|transcribe|tts|realtime|image))|gpt-oss"
     r"|o(?:1|3|4-mini)(?!-mini|-preview|\d|.*deep-research)|o3-mini|claude-(?!2|instant|v?1|v2)"
     r"|gemini-(?!.*(?:image|tts|audio|live|embedding))|llama-(?:3\.1|3\.3|4|3\.2(?!.*(?:[-:]1b|vision)))"
@@ -125,13 +126,13 @@ TOOL_MODEL_IDS = re.compile(
 )
 """Matches the beginning of ids of models trained to call tools, as of November 2026. A server may still refuse them."""
 
-_DATE = re.compile(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
-_SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
-_BEDROCK = re.compile(
+_DATE = lazy_pattern(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
+_SPELLING = lazy_pattern(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
+_BEDROCK = lazy_pattern(
     r"^(?:(?:us|eu|apac|jp|au|ca|global)\.)?(?:amazon|anthropic|cohere|mistral|moonshot|openai|qwen)\."
 )
 """The region and the maker before a model's name at Amazon Bedrock."""
-_BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
+_BILLIONS = lazy_pattern(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
 
 
 def window_of(model_id: str) -> int:

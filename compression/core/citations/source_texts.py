@@ -10,6 +10,7 @@ from functools import cached_property
 
 from compression.core.citations.hard_facts import HardFact
 from compression.core.facts.find import is_word_character
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text import numbers
 from compression.core.text.dates import Days
 from compression.core.text.durations import SIGNS, WORDS, in_other_units, seconds_in
@@ -27,16 +28,16 @@ MAX_COUNT = 20
 LEAST_OF_QUOTATION = 0.5
 """A quotation whose words are said at least by this share may be shortened or joined from several messages."""
 
-_WORD = re.compile(r"[^\W_]+")
-_NOT_ALNUM = re.compile(r"[\W_]+")
-_COUNTED = re.compile(
+_WORD = lazy_pattern(r"[^\W_]+")
+_NOT_ALNUM = lazy_pattern(r"[\W_]+")
+_COUNTED = lazy_pattern(
     r"(?:users?|people|items?|rows?|lines?|files?|requests?|times|pages?|leute|person\w{0,3}|pessoas|человека?|人|个|個|行|页|頁"
     rf"|{one_of(name for name, seconds in (WORDS | SIGNS).items() if seconds >= WORDS['day'])})\Z"
 )
-_METRIC = re.compile(r"\d\s?[kmgtpµc]?(?:i?b|g|m|l|w|wh|hz|v)(?:/s)?\Z")
+_METRIC = lazy_pattern(r"\d\s?[kmgtpµc]?(?:i?b|g|m|l|w|wh|hz|v)(?:/s)?\Z")
 _PREFIXES = (1e3, 1e-3, 1e6, 1e-6, 1024, 1 / 1024, 100, 0.01)
-_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?!\d|\.\d)")
-_PLAIN = re.compile(r"[\d.,'’\s]+\Z")
+_THOUSANDS = lazy_pattern(r"\d{1,3}(?:\.\d{3}){2,}(?!\d|\.\d)")
+_PLAIN = lazy_pattern(r"[\d.,'’\s]+\Z")
 
 
 class SourceTexts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from compression.core.caching import cached_texts
 from compression.core.extractive.notes import MUST_WEIGHT, Note, Phrase, phrase_of
 from compression.core.extractive.segmentation import UnitKind
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.sections import CONTEXT
 from compression.core.text.listings import stands_for_listing
 from compression.core.text.patterns import CHUNK, kind_of, parts_of
@@ -16,7 +16,7 @@ from compression.core.text.stopwords import ENGLISH
 from compression.core.text.terms import parts
 from compression.core.tokens import TokenCounter
 
-_JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")
+_JOINT = lazy_pattern(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")
 """The end of a sentence joined to the next one's first word without a space; not an identifier."""
 
 _PRINTED = frozenset({UnitKind.OUTPUT, UnitKind.CODE, UnitKind.BODY})

@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterable
 
 from compression.core.facts.find import kept_facts
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Fact
 
 _UNSPACED = "\u0e00-\u0fff\u2e80-\ud7ff\uf900-\ufaff"
 """Characters of scripts without spaces between words; each character counts as a word."""
-_PART = re.compile(rf"\d+|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_EXTENSION = re.compile(r"\.\w{1,8}\Z")
+_PART = lazy_pattern(rf"\d+|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+")
+_HUMP = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_EXTENSION = lazy_pattern(r"\.\w{1,8}\Z")
 MIN_NAME_CHARS = 3
 MIN_WORD_CHARS = 4
 """The minimum length of a word that is matched by its beginning ("deploys" and "deployed")."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from compression.core.facts.find import is_critical, normalised, stands, words_in
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.rules import find_rules
 from compression.core.sections import KEPT_FACTS
 from compression.core.text.quoting import disarmed, escaped
@@ -27,8 +27,8 @@ MAX_EXACT_COUNTS = 10
 LINE_TOKENS = 1
 """Tokens by which a line in its place may differ from the same line alone."""
 
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|[。！？｡]+|\n+")
-_SPACE = re.compile(r"\s")
+_END = lazy_pattern(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|[。！？｡]+|\n+")
+_SPACE = lazy_pattern(r"\s")
 _ENDS = tuple(".!?…。！？｡\"'”’)")
 
 Entry = tuple[Fact, str]

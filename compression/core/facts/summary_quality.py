@@ -11,18 +11,19 @@ from compression.core.errors import CompactionFailed
 from compression.core.facts.fact_matching import holds_any
 from compression.core.facts.find import find_facts
 from compression.core.goal import parse_marks
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.statements import statements_in_summary, statements_of
 from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Fact, Passage
 
-_HEADING = re.compile(r"^#.*$", re.MULTILINE)
+_HEADING = lazy_pattern(r"^#.*$", re.MULTILINE)
 _UNSPACED = "\u0e00-\u0fff\u2e80-\ud7ff\uf900-\ufaff"
 """Characters of scripts without spaces between words; each character counts as a word."""
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_WORD = lazy_pattern(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _FORM = frozenset(("done", "pending", "blocked", "next", "none", "nothing", "na", "tbd"))
 """Words of a summary's form, which carry no content of its source."""
 
-_SENTENCE_END = re.compile(r"(?<![.!?…;])[.!?…;]++\s|[。！？｡]|\n")
+_SENTENCE_END = lazy_pattern(r"(?<![.!?…;])[.!?…;]++\s|[。！？｡]|\n")
 
 RUN_WORDS = 4
 """The length of the word sequences that are compared to find repetitions."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.english_verbs import ANSWERING, WORKING, WRITING, is_act
 from compression.core.ledger.own_words import MASK
 from compression.core.text.stopwords import ENGLISH
@@ -24,9 +25,9 @@ _AUXILIARY = (
     r"would|should|must|shall|need|want|going|about|to|not|also|really|already|always|never|ever|just|first|only|"
     r"please|then)"
 )
-_YOU_ACT = re.compile(rf"\byou\b(?:['’](?:re|ve|ll|d))?\s+(?:{_AUXILIARY}\s+)*(?P<act>[a-z][a-z-]+)", re.IGNORECASE)
-_YOURS = re.compile(r"\byour\b(?P<thing>(?:[ -][\w'’]+){0,3})|\b(?P<self>yours|yourself|yourselves)\b", re.IGNORECASE)
-_MADE = re.compile(
+_YOU_ACT = lazy_pattern(rf"\byou\b(?:['’](?:re|ve|ll|d))?\s+(?:{_AUXILIARY}\s+)*(?P<act>[a-z][a-z-]+)", re.IGNORECASE)
+_YOURS = lazy_pattern(r"\byour\b(?P<thing>(?:[ -][\w'’]+){0,3})|\b(?P<self>yours|yourself|yourselves)\b", re.IGNORECASE)
+_MADE = lazy_pattern(
     r"\b(?:answers?|repl(?:y|ies)|responses?|messages?|outputs?|explanations?|summar(?:y|ies)|sentences?|paragraphs?|"
     r"wording|phrasing|tone|style|language|voice|code|tests?|commits?|branch(?:es)?|functions?|variables?|comments?|"
     r"snippets?|examples?|sources?|citations?|references?|reasoning|thinking|thoughts?|math|numbers|figures|facts|"
@@ -36,13 +37,13 @@ _MADE = re.compile(
     r"training(?: data)?|knowledge|limits?|limitations|system prompt|instructions?|tools?|role|persona|opinions?)\b",
     re.IGNORECASE,
 )
-_SHOWN_WORK = re.compile(
+_SHOWN_WORK = lazy_pattern(
     r"\b(?:show|explain|check|double-check|review) your work\b|\b(?:repeat|correct|restate|introduce|limit|restrict) "
     r"yourself\b",
     re.IGNORECASE,
 )
 
-TECHNICAL = re.compile(
+TECHNICAL = lazy_pattern(
     r"`[^`]+`|\b[\w.-]*[a-z][\w.-]*\d[\w.-]*\b|\w_\w|(?<!\w)[.~]?/\w[\w./-]*|\b[\w-]{2,}\.[a-z]\w{1,7}\b|"
     r"(?<!\w)--?[a-z][\w-]+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|"
     r"\b(?!(?:ALWAYS|NEVER|EVER|NOT|ONLY|ALL|ANY|EVERY|NO|AND|OR|DO|DONT|IS|BE|MUST|STOP|PLEASE|TV|"
@@ -55,7 +56,7 @@ TECHNICAL = re.compile(
     r"fixtures?)\b)|\b(?:sur|su|auf|nach|na|no|em|a|en|to|on|into|in|в|до) main\b|main(?:分支|に|へ)|到main"
 )
 """Names of code, files and machines, in any language."""
-_STYLED = re.compile(
+_STYLED = lazy_pattern(
     r"\b(?:emojis?|emoticons?|smileys?|bullet(?:[ -]?points?|s)|headings?|headers|bold|italics|jargon|buzz ?words|"
     r"filler|small ?talk|disclaimers?|caveats|preambles?|introductions?|outros?|pleasantries|flattery|exclamation "
     r"(?:marks?|points?)|em[- ]?dash(?:es)?|semi-?colons?|placeholders?|passive voice|active voice|abbreviations|"
@@ -65,7 +66,7 @@ _STYLED = re.compile(
     r"english|german|french|spanish|italian|portuguese|russian|chinese|japanese|korean|dutch|plain language)\b",
     re.IGNORECASE,
 )
-_OBJECT = re.compile(
+_OBJECT = lazy_pattern(
     r"\b(?:answers?|repl(?:y|ies)|responses?|messages?|outputs?|explanations?|summar(?:y|ies)|sentences?|paragraphs?|"
     r"code(?:base)?|tests?|master|production|prod|staging|files?|paths?|commands?|versions?|citations?|snippets?|"
     r"functions?|variables?|constants|docs|documentation|types?|type hints|migrations?|databases?|schemas?|servers?|"
@@ -75,15 +76,15 @@ _OBJECT = re.compile(
     r"implementations?|quer(?:y|ies)|prompts?|tone|diagrams?)\b|(?<!same )\b(?:sources?|examples?|units|comments?)\b",
     re.IGNORECASE,
 )
-_WRITTEN = re.compile(
+_WRITTEN = lazy_pattern(
     r"\b(?:words?|names?|dates?|links?|urls?|questions?|lists?|numbers?|steps|texts?|tables?|emails?|reports?|drafts?|"
     r"apolog(?:y|ies)|assumptions|guesses|warnings?|opinions?|greetings?|spelling|vocabulary)\b",
     re.IGNORECASE,
 )
-_SERVED = re.compile(
+_SERVED = lazy_pattern(
     r"\b(?:me|my|mine|us|our|ours)\b|\bwhen(?:ever)? I\b|\bI (?:ask|say|send|write|request)\b", re.IGNORECASE
 )
-_STANDING = re.compile(
+_STANDING = lazy_pattern(
     r"\b(?:from (?:now|here|this (?:point|moment|day)|today) (?:on(?:wards?)?|forward)|going forward|henceforth|"
     r"from here on out|please|pls|plz|"
     r"in future|(?:in|for) (?:this|our|the whole|the rest of this) (?:\w+ )?(?:projects?|chats?|conversations?|"
@@ -91,13 +92,13 @@ _STANDING = re.compile(
     r"you to)\b|\brules?\b[^:]{0,40}:",
     re.IGNORECASE,
 )
-_NAME_USED = re.compile(r"\b[Uu]se\s+(?:the |any |only )?[A-Z]\w+")
-_PEOPLE = re.compile(
+_NAME_USED = lazy_pattern(r"\b[Uu]se\s+(?:the |any |only )?[A-Z]\w+")
+_PEOPLE = lazy_pattern(
     r"\b(?:people|others|strangers?|kids?|child(?:ren)?|parents?|friends?|neighbou?rs?|spouse|wife|husband|women|men|"
     r"woman|man|guests?|family|mom|mum|dad|each other|one another)\b",
     re.IGNORECASE,
 )
-_ANSWERED_THING = re.compile(
+_ANSWERED_THING = lazy_pattern(
     r"^(?:answer|repl(?:y|ies)|respond)\s+(?:to\s+)?(?:the|an?|strangers?|spam|unknown)\b", re.IGNORECASE
 )
 

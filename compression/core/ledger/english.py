@@ -9,7 +9,7 @@ from functools import cache
 
 from compression.core.ledger.addressee import is_addressed, is_for_anybody
 from compression.core.ledger.english_verbs import SOFT, VERBS, WRITING, base_of_gerund
-from compression.core.ledger.patterns import Pattern, expressions
+from compression.core.ledger.patterns import expressions
 from compression.core.text.stopwords import words
 
 _WHOLE = ("no", "be", "answer_in", "use", "do_not_be", "not_allowed", "only_in")
@@ -17,8 +17,8 @@ _WHOLE = ("no", "be", "answer_in", "use", "do_not_be", "not_allowed", "only_in")
 
 
 @cache
-def _pattern(name: str) -> Pattern:
-    return Pattern(expressions("english")[name])
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(expressions("english")[name], re.IGNORECASE)
 
 
 @cache

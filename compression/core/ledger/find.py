@@ -6,6 +6,7 @@ import re
 from itertools import chain
 
 from compression.core.caching import cached_texts
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger import english
 from compression.core.ledger.own_words import Sentence, own_sentences, statements
 from compression.core.ledger.patterns import language
@@ -13,19 +14,19 @@ from compression.core.ledger.topics import topic_of
 from compression.core.ledger.values import MAX_ENTRIES, DetectedEntry, Kind
 
 _SCRIPTS = (
-    (re.compile("[\u3040-\u30ff]"), ("japanese",)),
-    (re.compile("[\u4e00-\u9fff]"), ("chinese", "japanese")),
-    (re.compile("[\u0400-\u04ff]"), ("russian",)),
+    (lazy_pattern("[\u3040-\u30ff]"), ("japanese",)),
+    (lazy_pattern("[\u4e00-\u9fff]"), ("chinese", "japanese")),
+    (lazy_pattern("[\u0400-\u04ff]"), ("russian",)),
 )
 _LATIN = ("german", "french", "spanish", "italian", "portuguese")
 """The tables of the other languages in Latin letters; English has code beside its table (`english`)."""
-_LEAD_IN = re.compile(
+_LEAD_IN = lazy_pattern(
     r"^\W*(?:(?:no|wait|actually|sorry|oh|hm+|ok|okay|well|scratch that|nein|moment|doch|eigentlich|entschuldigung"
     r"|non|en fait|pardon|en realidad|perdón|anzi|scusa|aliás|нет|стоп)\b[\s,:;.!–—-]*)+(?=\w)",
     re.IGNORECASE,
 )
 """Words by which a person changes their mind: "Actually, use spaces, not tabs." is an order like the one before."""
-_REPEATED = re.compile(
+_REPEATED = lazy_pattern(
     r"^\W*(?:(?:as|like) i (?:already )?(?:said|mentioned|told you|asked)(?: before| earlier| already)?\s*[,:]"
     r"|i(?:'ve)? (?:already |just )?(?:told|asked) you(?: before| already)? to\b"
     r"|wie (?:ich )?(?:schon |bereits )?(?:gesagt|sagte)\s*[,:]"
@@ -40,7 +41,7 @@ _REPEATED = re.compile(
 )
 """Words by which a person repeats an order: "I told you to never use emojis"."""
 _SAYS = r"(?:says?|said|advis(?:es|ed)|writes|wrote|insist(?:s|ed)|suggest(?:s|ed)|recommend(?:s|ed)|warn(?:s|ed))"
-_ATTRIBUTED = re.compile(
+_ATTRIBUTED = lazy_pattern(
     rf",\s*+(?:(?:{_SAYS}|riet|rät|sagte?|meinte?|schreibt|schrieb|empfiehlt|empfahl|warnte?|heißt es|steht in"
     r"|dit|disait|a dit|conseill(?:e|ait)|recommand(?:e|ait)|écrit|dice|decía|dijo|aconseja|recomienda|recomendó"
     r"|escribió|diceva|disse|consiglia|raccomanda|scrive|diz|dizia|aconselha|recomenda|escreve"
@@ -51,7 +52,7 @@ _ATTRIBUTED = re.compile(
     re.IGNORECASE,
 )
 """Words at the end of a sentence by which it is another's: ", my coach advised"."""
-_QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
+_QUESTION = lazy_pattern(r"[?？؟][\s\"'”’)*_]*$")
 
 
 @cached_texts(chars=500_000)

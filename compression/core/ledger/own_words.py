@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.relayed_texts import Handover, colon_in, handover, is_forwarded
 from compression.core.ledger.values import MAX_ENTRY_CHARS
 from compression.core.text.sentences import sentence_ends
@@ -15,18 +16,18 @@ MASK = "\u25a1"
 HANDED_OVER = "\ufffc"
 """A line in place of a text that the person handed over, for example a paste or a file."""
 
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-_QUOTATION = re.compile(
+_FENCED = lazy_pattern(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTATION = lazy_pattern(
     r"“[^”]{1,2000}”|„[^“”]{1,2000}[“”]|«[^»]{1,2000}»|»[^«]{1,2000}«|「[^」]{1,2000}」|『[^』]{1,2000}』"
     r"|(?<![\w\"])\"(?:[^\"\n]|\n(?!\s*\n)){1,1000}\"|(?<!\w)['‘](?=\S)[^'‘’\n]{0,200} [^'‘’\n]{0,200}['’](?!\w)|"
     r"`[^`\n]{1,400}`"
 )
-_MARKS = re.compile(r"\s*(?:(?:[-*+•·–#]{1,6}|\(?\d{1,2}[.)]|\[[ xX]\])\s+)*(?:\*{1,2}|_{1,2})?")
-_CLAUSE = re.compile(
+_MARKS = lazy_pattern(r"\s*(?:(?:[-*+•·–#]{1,6}|\(?\d{1,2}[.)]|\[[ xX]\])\s+)*(?:\*{1,2}|_{1,2})?")
+_CLAUSE = lazy_pattern(
     r"[,;]\s+(?:and |but |so |because |since |while |or )?(?=(?:I|I['’]\w+|we|we['’]\w+|can|could|please|how|what|"
     r"it|there)\b)"
 )
-_REPORTED = re.compile(
+_REPORTED = lazy_pattern(
     r"\b(?:sa(?:ys|id)|wr(?:ites|ote)|reads?|told|(?:e-?)?mail|letter|article|page|website|log|output|error|document|"
     r"readme|docs?|quote[sd]?|comment|ticket|transcript|answered|replied|schreibt|sagt|schrieb|sagte|écrit|dit|dice|"
     r"escribe|scrive|diz|escreve|пишет|сказал\w*|написал\w*)\b.{0,60}[:：]\s*$|(?:说|写道|内容|"

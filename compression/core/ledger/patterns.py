@@ -1,4 +1,4 @@
-"""The patterns of one language, each compiled when it is first used: most processes never read a sentence.
+"""The patterns of one language, read from its table when it is first needed: most processes never read a sentence.
 
 Each table in `languages/` has the expressions of a language, for people who know it and no Python. `{name}` in an
 expression inserts the expression of that name in the table, `{tail}` the rest of the sentence.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.addressee import TECHNICAL
 
 TABLES = Path(__file__).parent / "languages"
@@ -25,21 +26,8 @@ _NAME = re.compile(r"{([a-z_]+)}")
 _INDENTED = re.compile(r"(?:^|\n) *")
 
 
-class Pattern:
-    """A regular expression that ignores case."""
-
-    def __init__(self, expression: str) -> None:
-        self._expression = expression
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._expression, re.IGNORECASE)
-
-    def search(self, sentence: str, start: int = 0) -> re.Match[str] | None:
-        return self._compiled.search(sentence, start)
-
-    def match(self, sentence: str) -> re.Match[str] | None:
-        return self._compiled.match(sentence)
+def _pattern(expression: str) -> re.Pattern[str]:
+    return lazy_pattern(expression, re.IGNORECASE)
 
 
 class Language:
@@ -61,12 +49,12 @@ class Language:
         refuses: str = "",
         lead: str = "",
     ) -> None:
-        self._orders = [Pattern(order) for order in _joined(orders, lead)]
-        self._addressed = Pattern(addressed)
-        self._anybody = Pattern(anybody)
-        self._refuses = Pattern(refuses) if refuses else None
+        self._orders = [_pattern(order) for order in _joined(orders, lead)]
+        self._addressed = _pattern(addressed)
+        self._anybody = _pattern(anybody)
+        self._refuses = _pattern(refuses) if refuses else None
         noted = {"correction": correction, "preference": preference, "decision": decision}
-        self._noted = {kind: Pattern(pattern) for kind, pattern in noted.items() if pattern}
+        self._noted = {kind: _pattern(pattern) for kind, pattern in noted.items() if pattern}
 
     def is_sure_order(self, sentence: str) -> bool:
         """Whether a sentence orders the assistant without doubt how it answers or works, for good."""

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from compression.core.caching import cached_texts
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.own_words import own_sentences
 from compression.core.ledger.topics import topic_of_words
 from compression.core.ledger.values import DetectedEntry, Topic
@@ -20,7 +21,7 @@ MAX_FACTS = 5
 """The most facts of one message: the person is asked about each."""
 SINGLE = ("name", "home")
 """The subjects that have one fact at a time."""
-_NOT_STATED = re.compile(
+_NOT_STATED = lazy_pattern(
     r"[?？؟][\s\"'”’)*_]*$|\b(?:used to|would|wish|früher|antes|avant)\b"
     r"|^\s*(?:if|when|imagine|suppose|pretend|say|wenn|falls|stell dir|si|imagine[zr]|supposez|cuando|imagina|se|"
     r"immagina|quando|если|когда|представь|如果|假设|もし)\b",
@@ -50,6 +51,6 @@ def _forms() -> dict[str, re.Pattern[str]]:
     """The forms of all languages, by subject."""
     tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     return {
-        subject: re.compile("|".join(form for table in tables.values() for form in table[subject]), re.IGNORECASE)
+        subject: lazy_pattern("|".join(form for table in tables.values() for form in table[subject]), re.IGNORECASE)
         for subject in (*SINGLE, "others")
     }

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from compression.core.lazy_pattern import lazy_pattern
+
 Handover = Literal["", "possible", "certain"]
 """How surely the text after a sentence is one that is handed over."""
 
@@ -43,20 +45,20 @@ _POLITE = (
     r"peux-tu|pouvez-vous|por favor|puedes|per favore|puoi|пожалуйста|请|can you|could you|would you|will you|"
     r"help me|i want you to|i need you to|i['’]d like you to|let['’]?s|just|quickly|kindly)\b)*\W*"
 )
-_ASKED = re.compile(rf"^{_POLITE}(?:{_TASK})", re.IGNORECASE)
-_ASKED_FOR_TEXT = re.compile(rf"^{_POLITE}(?:{_WRITE})\b(?=.{{0,80}}(?:\b(?:{_MADE})\b|邮件|メール))", re.IGNORECASE)
-_ASKED_AT_END = re.compile(
+_ASKED = lazy_pattern(rf"^{_POLITE}(?:{_TASK})", re.IGNORECASE)
+_ASKED_FOR_TEXT = lazy_pattern(rf"^{_POLITE}(?:{_WRITE})\b(?=.{{0,80}}(?:\b(?:{_MADE})\b|邮件|メール))", re.IGNORECASE)
+_ASKED_AT_END = lazy_pattern(
     r"(?:auf|ins|in) (?:deutsch|englisch\w*|französisch\w*|spanisch\w*) übersetz\w*\W*$"
     r"|(?:翻译|翻譯|翻訳|訳して)\S{0,12}$",
     re.IGNORECASE,
 )
-_POINTS = re.compile(
+_POINTS = lazy_pattern(
     r"\b(?:this|these|those|the following|below|following|diese[nrs]?|folgende[nrs]?|ce(?:tte|s)?|suivante?s?|"
     r"este|esta|"
     r"estos|estas|siguientes?|questo|questa|queste|seguenti?|этот|эту|эти|следующ\w+)\b|下面|以下|这|この|次の",
     re.IGNORECASE,
 )
-_TOLD = re.compile(
+_TOLD = lazy_pattern(
     r"\b(?:says?|(?<!\bi )said|states?|reads?|writes?|wrote|complain(?:s|ed)|demand(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|"
     r"told (?:me|us|"
     r"him|her|them)|shows?|quotes?|quote from [\w ]{1,40}|according to [\w ]{1,40}|contract|sign|log|manual|"
@@ -65,10 +67,10 @@ _TOLD = re.compile(
     r"[^:：.!?\n]{0,40}[:：]",
     re.IGNORECASE,
 )
-_MINE = re.compile(
+_MINE = lazy_pattern(
     r"\b(?:my|our|one|new|this|another|house|general) (?:\w+ )?(?:rules?|notes?|polic(?:y|ies)|lines?)\b", re.I
 )
-_SHOWN = re.compile(
+_SHOWN = lazy_pattern(
     r"^\W*(?:below|here(?:['’]s)?|this|attached|the following|i (?:got|received|found|have)|hier|unten|voici|"
     r"ci-dessous|aquí|"
     r"ecco|aqui|вот)\b.{0,60}\b(?:prompts?|mails?|e-?mails?|texts?|rules?|polic(?:y|ies)|letters?|instructions?|"
@@ -76,14 +78,14 @@ _SHOWN = re.compile(
     r"guidelines?|contracts?|text|regeln|règles|reglas|regole|regras|правила)\b",
     re.IGNORECASE,
 )
-_FOR_YOU = re.compile(r"\b(?:my|our) (?:\w+ )?(?:rules|preferences|instructions)\b|\bfor (?:you|this chat)\b", re.I)
-_FORWARDED = re.compile(
+_FOR_YOU = lazy_pattern(r"\b(?:my|our) (?:\w+ )?(?:rules|preferences|instructions)\b|\bfor (?:you|this chat)\b", re.I)
+_FORWARDED = lazy_pattern(
     r"^\s*(?:(?:fwd?|wg|tr|rv|enc|wtr|vs)\s?:|-{2,}\s*(?:original|forwarded|weitergeleitet|message transféré|ursprüng)|"
     r"begin forwarded message|(?:hi|hello|dear|hallo|liebe[rs]?|bonjour|cher|chère|hola|estimad[oa]s?|ciao|cara|caro) "
     r"(?:all|team|everyone|colleagues?|alle|zusammen|kolleg\w+|tous|toutes|équipe|todos|equipo|tutti)\b)",
     re.IGNORECASE,
 )
-COLON = re.compile(r"[:：](?=\s|$)|(?<=[\u3040-\u9fff])[:：]")
+COLON = lazy_pattern(r"[:：](?=\s|$)|(?<=[\u3040-\u9fff])[:：]")
 
 
 def is_forwarded(line: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from hashlib import blake2b
 from typing import Final
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.values import Topic
 from compression.core.text.stemming import stem
 from compression.core.text.stopwords import ENGLISH, words
@@ -46,10 +47,10 @@ _LANGUAGE_NAMES: Final = {
     "thai": r"thai(?:ländisch|landais|landés|landese)?\b|tailandês|ภาษาไทย",
     "catalan": r"catalan|katalanisch|catalán|catalano|catalão|català",
 }
-_LANGUAGE = re.compile(
+_LANGUAGE = lazy_pattern(
     "|".join(f"(?P<{name}>(?<![a-zà-ÿа-я])(?:{names}))" for name, names in _LANGUAGE_NAMES.items()), re.IGNORECASE
 )
-_SPEAKS = re.compile(
+_SPEAKS = lazy_pattern(
     r"\b(?:answer|repl(?:y|ies)|respon[ds]|speak|talk|write|antwort|schreib|sprich|sprech|répon|répond|parle|écri|"
     r"respond|"
     r"contest|habl|escrib|rispond|parl|scriv|fal|escrev)\w*|отвеча\w+|ответ\w*|пиши\w*|говори\w*|回答|回复|写|说|"
@@ -57,14 +58,14 @@ _SPEAKS = re.compile(
     r"回答|書い|話し",
     re.IGNORECASE,
 )
-_ONLY_IN = re.compile(
+_ONLY_IN = lazy_pattern(
     r"\b(?:only|everything|exclusively|nur|alles|ausschließlich|uniquement|seulement|tout|s[oó]lo|todo|solamente|"
     r"soltanto|tutto|somente|apenas|tudo)\b|только|вс[её]|只|全部|だけ|のみ",
     re.IGNORECASE,
 )
 """Words by which a short sentence orders a language without naming speech: "French only, please"."""
 _MAX_WORDS_OF_ONLY_IN = 8
-_PART = re.compile(
+_PART = lazy_pattern(
     r"\b(?:commits?|commit-?\w+|comments?|docstrings?|(?:variable|function|class|file) names?|documentation|readme|"
     r"e-?mails?|letters?|kommentar\w*|\w+namen|doku\w*|commentaires?|noms? de|comentarios?|nombres? de|commenti|"
     r"nomi di|coment[aá]rios?|nomes? de)\b|коммит\w*|комментари\w*|注释|提交信息|コメント|コミット",
@@ -104,14 +105,14 @@ _SUBJECTS: Final = {
     r"|\bd(?:ammi|armi|arci) del (?:tu|lei)\b|\bна (?:ты|вы)\b|敬語|タメ口|敬语",
     "lists": r"\b(?:bullet|bullets|bullet[- ]points?|bulleted|numbered lists?|prose)\b",
 }
-_BY_SUBJECT = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _SUBJECTS.items()}
-_SCOPED = re.compile(
+_BY_SUBJECT = {name: lazy_pattern(pattern, re.IGNORECASE) for name, pattern in _SUBJECTS.items()}
+_SCOPED = lazy_pattern(
     r"\b(?:when|whenever|if|unless|while|where|before|after|during|except|about|wenn|falls|außer|bei|si|quand|"
     r"lorsque|sauf|cuando|salvo|se|quando|"
     r"если|когда|кроме)\b|的时候|如果|除非|とき|場合",
     re.IGNORECASE,
 )
-_FORBIDS = re.compile(
+_FORBIDS = lazy_pattern(
     r"\b(?:never|not|no|don['’]?t|stop|avoid|without|zero|skip|nie(?:mals)?|kein\w*|nicht|jamais|pas|plus|sans|ne|"
     r"nunca|jamás|sin|no|mai|non|niente|senza|"
     r"não|jamais|sem|nichts|rien|nada|niente|nulla|ничего|verboten|tabu|unerwünscht|forbidden|banned|prohibited|"
@@ -127,8 +128,8 @@ EMPTY_WORDS: Final = words(
     "apenas "
     "всегда никогда не только в на и more any all again under no circumstances stop avoid without keep every"
 )
-_WORD = re.compile(r"[^\W_][\w.+#/'’-]*[^\W_]|[^\W_]")
-_POLAR = re.compile(
+_WORD = lazy_pattern(r"[^\W_][\w.+#/'’-]*[^\W_]|[^\W_]")
+_POLAR = lazy_pattern(
     r"永远|绝对|始终|总是|务必|必须|一律|请|不要|别|不准|不得|禁止|勿|再|了|的|常に|必ず|いつも|絶対に|決して|"
     r"ください|下さい|ないで|して|は|を|に|で|が|も|と|の"
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from compression.core.caching import cached_texts
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.ledger.own_words import Sentence, own_sentences
 from compression.core.ledger.topics import EMPTY_WORDS, languages_of, subjects_of
 from compression.core.ledger.values import MAX_ENTRIES, Topic
@@ -40,24 +41,24 @@ MAX_READ_CHARS = 20_000
 MAX_CHARS = 300
 """A longer sentence takes nothing back: it tells something."""
 
-_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
-_KANA: Final = re.compile(r"[\u3040-\u30ff]")
-_HIRAGANA: Final = re.compile(r"[\u3040-\u309f]+")
-_WORD: Final = re.compile(r"[^\W_][\w-]*")
-_QUESTION: Final = re.compile(r"[?？؟][\s\"'”’)*_]*$")
-_KEEPS: Final = re.compile(
+_CJK: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_KANA: Final = lazy_pattern(r"[\u3040-\u30ff]")
+_HIRAGANA: Final = lazy_pattern(r"[\u3040-\u309f]+")
+_WORD: Final = lazy_pattern(r"[^\W_][\w-]*")
+_QUESTION: Final = lazy_pattern(r"[?？؟][\s\"'”’)*_]*$")
+_KEEPS: Final = lazy_pattern(
     r"\b(?:don't|never|not) forget\b|\b(?:vergiss|vergesst|vergessen sie) (?:nicht|nie)\b|\bn'oublie"
     r"|\bno olvid|\bnon diment|\bnão (?:te |se )?esque|не забы|не забуд|别忘|不要忘|忘れないで",
     re.IGNORECASE,
 )
 """Matches things that somebody should not forget."""
-_UNSPACED_FILLERS: Final = re.compile("那条|这条|那个|规则|要求|指令|ルール|指示|吧|了|请|は|を|の|も|です|ください")
-_ONLY: Final = re.compile(
+_UNSPACED_FILLERS: Final = lazy_pattern("那条|这条|那个|规则|要求|指令|ルール|指示|吧|了|请|は|を|の|も|です|ください")
+_ONLY: Final = lazy_pattern(
     r"\b(?:only|just|nothing but|solely|exclusively|nur|ausschließlich|seulement|uniquement|solo|sólo|solamente"
     r"|soltanto|apenas|somente|только)\b|只|のみ|だけ",
     re.IGNORECASE,
 )
-_CONDITION: Final = re.compile(
+_CONDITION: Final = lazy_pattern(
     r"^\s*(?:if|when|once|unless|wenn|falls|si|quand|cuando|quando|если|когда|如果)\b", re.IGNORECASE
 )
 
@@ -165,7 +166,7 @@ def _languages() -> tuple[dict[str, Any], ...]:
 
 @cache
 def _pattern(form: Form) -> re.Pattern[str]:
-    return re.compile("|".join(one for language in _languages() for one in language[form]), re.IGNORECASE)
+    return lazy_pattern("|".join(one for language in _languages() for one in language[form]), re.IGNORECASE)
 
 
 @cache

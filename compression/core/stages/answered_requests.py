@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.sentences import sentences
 from compression.core.text.terms import terms_of
 from compression.core.values import Turn
@@ -15,7 +16,7 @@ MIN_SHARE = 0.7
 MIN_TERMS = 2
 """An open point of fewer terms names nothing that could be found."""
 
-_OPEN = re.compile(
+_OPEN = lazy_pattern(
     r"\b(?:open|pending|to-?dos?|to do|outstanding|next|remaining|unfinished|unresolved|waiting|blocked|tasks?"
     r"|offene?\w*|ausstehend\w*|unerledigt\w*|aufgaben?|nächste\w*|noch zu"
     r"|en cours|en attente|à faire|tâches?|prochaines?|pendientes?|por hacer|tareas?|próxim[oa]s"
@@ -24,19 +25,19 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """The words of a heading or label of open points."""
-_HEADING = re.compile(r"#{1,6}\s+(?P<name>[^\s:：][^:：\n]{0,59}?)\s*(?:[:：]\s*(?P<point>\S.*))?$")
-_LABEL = re.compile(
+_HEADING = lazy_pattern(r"#{1,6}\s+(?P<name>[^\s:：][^:：\n]{0,59}?)\s*(?:[:：]\s*(?P<point>\S.*))?$")
+_LABEL = lazy_pattern(
     r"(?P<lead>(?:[-*•]\s+)?(?:\*\*)?(?P<name>[^\s*:：|#][^*:：|#\n]{0,39}?)(?:\*\*)?[:：](?:\*\*)?)\s*"
 )
-_BOLD = re.compile(r"\*\*(?P<name>[^*\n]{1,60})\*\*[:：]?\s*$")
-_BULLET = re.compile(r"\s*(?:[-*•+–]|\d{1,2}[.)])\s+(?:\[ \]\s+)?")
-_ENDED = re.compile(
+_BOLD = lazy_pattern(r"\*\*(?P<name>[^*\n]{1,60})\*\*[:：]?\s*$")
+_BULLET = lazy_pattern(r"\s*(?:[-*•+–]|\d{1,2}[.)])\s+(?:\[ \]\s+)?")
+_ENDED = lazy_pattern(
     r"\[[xX]\]|[✅✓✔☑]|~~|\b(?:done|completed|finished|resolved|erledigt|fertig|fait|terminé\w*|hech[oa]"
     r"|complet[oa]d?[oa]?|fatt[oa]|feit[oa]|готов\w*|выполнен\w*)\b|已完成|完了済|済み",
     re.IGNORECASE,
 )
 """The words and signs of a point that is no longer open."""
-_STATED_OPEN = re.compile(
+_STATED_OPEN = lazy_pattern(
     r"\b(?:pending|outstanding|unfinished|still (?:to be|to|has to|have to|needs? to|open|waiting)"
     r"|not (?:yet )?(?:been )?done"
     r"|remains? (?:open|to be)|is open|to be done|steht (?:noch )?aus|noch offen|noch zu)\b",
@@ -51,14 +52,14 @@ _FRAME = frozenset(
     )
 )
 """The terms of words that say only that a point was asked for, or is open."""
-_DEFERS = re.compile(
+_DEFERS = lazy_pattern(
     r"\b(?:I'll|will|later|tomorrow|cannot|can't|could not|couldn't|unable|failed|not yet|still|once you|before I|"
     r"morgen|später|kann nicht|noch nicht|demain|plus tard|pas encore|mañana|luego|todavía no|domani|non ancora|"
     r"amanhã|ainda não|завтра|ещё не|не могу)\b|明天|稍后|还没|無法|明日|まだ|できません",
     re.IGNORECASE,
 )
 """A reply with these words may leave its request open."""
-_ASKS_KINDLY = re.compile(
+_ASKS_KINDLY = lazy_pattern(
     r"(?:please\s+)?(?:can|could|would|will) you\b|(?:kannst|könntest|würdest) du\b|können Sie\b"
     r"|(?:peux-tu|pouvez-vous)\b|(?:puedes|podrías)\b|(?:puoi|potresti)\b|(?:podes|pode)\b|можешь\b|你能|可以",
     re.IGNORECASE,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.expressions import one_of
 from compression.core.text.number_words import HAN_DIGITS, SMALL
 
@@ -19,9 +19,9 @@ _HOURS |= _KOREAN_HOURS
 _KOREAN = rf"(?<![\d가-힣])(\d{{1,2}}|{one_of(_KOREAN_HOURS)}) ?시"
 _HAN = r"(?<![\d〇零一二三四五六七八九十])(\d{1,2}|十[一二]|[一二两兩三四五六七八九十])[点點時时]"
 
-_DIGITS = re.compile(r"(?<!\d)(\d{1,2})(?::(\d{2})|h(\d{2})\b|\.(\d{2})(?=\s?uhr\b|\s?h\b)|(?=\s?[ap]\.?m\b))")
+_DIGITS = lazy_pattern(r"(?<!\d)(\d{1,2})(?::(\d{2})|h(\d{2})\b|\.(\d{2})(?=\s?uhr\b|\s?h\b)|(?=\s?[ap]\.?m\b))")
 _WORDS = tuple(
-    (re.compile(pattern), minutes)
+    (lazy_pattern(pattern), minutes)
     for pattern, minutes in (
         (rf"\bhalf past {_N}\b", _HALF_PAST),
         (rf"\bhalb {_N}\b", _HALF_TO),
@@ -38,8 +38,8 @@ _WORDS = tuple(
         (rf"{_KOREAN}(?! ?간)", 0),
     )
 )
-_WITH_MINUTES = tuple(map(re.compile, (rf"{_HAN}(\d{{1,2}})分", rf"{_KOREAN} ?(\d{{1,2}})분")))
-_TWELVE = re.compile(
+_WITH_MINUTES = tuple(map(lazy_pattern, (rf"{_HAN}(\d{{1,2}})分", rf"{_KOREAN} ?(\d{{1,2}})분")))
+_TWELVE = lazy_pattern(
     r"\b(?:noon|midnight|mittags?|mitternachts?|midi|minuit|mediodía|medianoche|mezzogiorno|mezzanotte|meio-dia|meia-noite"
     r"|полдень|полночь|в полночь)\b|中午|正午|午夜"
 )

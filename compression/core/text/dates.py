@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.clock_times import times_in
 from compression.core.text.number_words import in_digits
 from compression.core.text.patterns import DATE, OTHER_MONTHS
@@ -19,10 +20,10 @@ NEAR_YEARS = 10
 """The same for a year alone: "two years ago"."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAME = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*", re.IGNORECASE)
-_OTHERS = [re.compile(rf"\b(?:{names})\b", re.IGNORECASE) for names in OTHER_MONTHS]
-_DIGITS = re.compile(r"\d+")
-_FOUR = re.compile(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)")
+_NAME = lazy_pattern(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*", re.IGNORECASE)
+_OTHERS = [lazy_pattern(rf"\b(?:{names})\b", re.IGNORECASE) for names in OTHER_MONTHS]
+_DIGITS = lazy_pattern(r"\d+")
+_FOUR = lazy_pattern(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)")
 
 
 class Day(NamedTuple):

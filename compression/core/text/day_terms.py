@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import date
 from itertools import islice
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.dates import days_in
 from compression.core.text.patterns import DATE, OTHER_MONTHS
 from compression.core.text.relative_dates import relative_days, weekdays_asked
@@ -20,8 +21,8 @@ MAX_NUMBERS = 500
 MAX_CHARS = 100_000
 """The characters of a text that are read for days."""
 _HAN = "[一二三四五六七八九十]"
-_NUMBER = re.compile(rf"(?<![^\W_\u3040-\u9fff])\d{{1,4}}(?!\d)|(?<!{_HAN}){_HAN}{{1,2}}(?=月)")
-_MONTH = re.compile(f"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(OTHER_MONTHS)}", re.IGNORECASE)
+_NUMBER = lazy_pattern(rf"(?<![^\W_\u3040-\u9fff])\d{{1,4}}(?!\d)|(?<!{_HAN}){_HAN}{{1,2}}(?=月)")
+_MONTH = lazy_pattern(f"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(OTHER_MONTHS)}", re.IGNORECASE)
 _PARTS = ("-", ".", "/", "年", "月", "년", "월")
 _BEFORE, _AFTER = 14, 30
 """The characters around a number within which it may be part of a date."""

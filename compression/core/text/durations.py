@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.expressions import one_of
 from compression.core.text.numbers import readings, rounded
 
@@ -19,7 +19,7 @@ WORDS, SIGNS = (
 )
 """The seconds of a unit by its name, in lower case, of languages with and without spaces between words."""
 _UNITS = sorted({*WORDS.values()})
-_DURATION = re.compile(
+_DURATION = lazy_pattern(
     rf"(\d[\d.,]{{0,12}})(?:[ \u00a0-]?({one_of(WORDS)})(?![^\W\d_])"
     rf"|\s?({one_of(SIGNS)}))"
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_UNSPACED = re.compile(r"[\u3040-\u9fff]")
+from compression.core.lazy_pattern import lazy_pattern
+
+_UNSPACED = lazy_pattern(r"[\u3040-\u9fff]")
 """The letters of Chinese and Japanese, whose words have no spaces between them."""
 
 
@@ -34,7 +36,7 @@ def any_of(expressions: Iterable[str]) -> re.Pattern[str]:
             begins = alternative[0] if alternative[0].isalpha() and alternative[1:2] not in ("?", "*", "+", "{") else ""
             words.setdefault(begins, []).append(alternative.removeprefix(begins))
     whole = "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in words.items())
-    return re.compile("|".join((rf"\b(?:{whole})\b", *letters)))
+    return lazy_pattern("|".join((rf"\b(?:{whole})\b", *letters)))
 
 
 def alternatives(expression: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 from compression.core.caching import cached_words
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.language import common_words, likely_language
 from compression.core.text.stemming import LANGUAGES, stem, stem_in
 from compression.core.text.stopwords import ENGLISH
@@ -24,16 +25,16 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
 )
-_WORD = re.compile(rf"((?:[^\W_]|[{_MARKS}])+)(?:['’](?:s|t|d|m|re|ve|ll)\b)?", re.IGNORECASE)
-_JOINED = re.compile(
+_WORD = lazy_pattern(rf"((?:[^\W_]|[{_MARKS}])+)(?:['’](?:s|t|d|m|re|ve|ll)\b)?", re.IGNORECASE)
+_JOINED = lazy_pattern(
     r"(?<![^\W_])(?:\d{1,3}(?:[.,'’]\d{3})+(?![^\W_]|[.,'’]\d)|[^\W_]+(?:[-_\u2010\u2011][^\W_]+){1,3})", re.IGNORECASE
 )
 """A number with groups of thousands, or up to four words with a hyphen or an underscore between them."""
 _SIGNS = "-_.,'’\u2010\u2011"
 """The signs of `_JOINED`."""
-_JOINS = re.compile(r"[^\W_]+")
-_RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_JOINS = lazy_pattern(r"[^\W_]+")
+_RUN = lazy_pattern(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_IS_UNSPACED = lazy_pattern(f"[{_UNSPACED}]")
 _ACCENTED = (range(0x80, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000), range(0xFF00, 0xFF5F))
 
 

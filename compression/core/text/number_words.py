@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.expressions import one_of
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -28,16 +29,16 @@ _SINGLE = one_of((*SMALL, *SCALES, *_HALVES))
 _GERMAN, _ITALIAN = (f"(?>{one_of(words.split())})" for words in _TABLE["joined"].values())
 _WORD = f"(?>(?:{_SINGLE})(?![^\\W\\d_])|{_GERMAN}(?:(?:und)?{_GERMAN})++|{_ITALIAN}{{2,}}+)(?![^\\W\\d_])"
 _BETWEEN = r"[ \u00a0-](?:(?:and|et|y|e|und) )?"
-_NUMBER = re.compile(f"(?<![^\\W\\d_]){_WORD}(?:{_BETWEEN}{_WORD})*+")
-_ATOMS = re.compile(f"({_SINGLE})(?![^\\W\\d_])|(und)?({_GERMAN})|({_ITALIAN})")
-_PART = re.compile(rf"(?<![^\W\d_])(?:{one_of(_PARTS)})(?![^\W\d_])|半")
-_AND_A_HALF = re.compile(
+_NUMBER = lazy_pattern(f"(?<![^\\W\\d_]){_WORD}(?:{_BETWEEN}{_WORD})*+")
+_ATOMS = lazy_pattern(f"({_SINGLE})(?![^\\W\\d_])|(und)?({_GERMAN})|({_ITALIAN})")
+_PART = lazy_pattern(rf"(?<![^\W\d_])(?:{one_of(_PARTS)})(?![^\W\d_])|半")
+_AND_A_HALF = lazy_pattern(
     r"(?<!\w)(\w{1,12}+)['’ -]?(?:\w{1,20}+ )?"
     r"(?:and a half|et demie?|y medi[ao]|e mezz[ao]|e meia|с половиной)(?![^\W\d_])"
 )
 """Behind a number and a unit: "three hours and a half"."""
 
-_HAN = re.compile(r"([〇零一二两兩三四五六七八九十百千万萬億亿]+)([个個]?(?:小时|時間|点|時)?半)?")
+_HAN = lazy_pattern(r"([〇零一二两兩三四五六七八九十百千万萬億亿]+)([个個]?(?:小时|時間|点|時)?半)?")
 HAN_DIGITS = {**{sign: at for at, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2, "兩": 2}
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1_000}
 _HAN_LARGE = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.expressions import one_of
 from compression.core.text.number_words import SCALES, values_in_words
 
@@ -16,16 +17,16 @@ _SCALES = SCALES | {
 _SIGNS = {
     "%": 1e-2, "‰": 1e-3, "百": 1e2, "千": 1e3, "万": 1e4, "萬": 1e4, "億": 1e8, "亿": 1e8, "兆": 1e12,
 }  # fmt: skip
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(\d(?:[\d.,'’_\u00a0\u202f]{0,30}\d)?)[ \u00a0-]?"
     rf"(?:({one_of(_SCALES)})(?![^\W\d_])|([{''.join(_SIGNS)}]))?"
 )
-_SPACE = re.compile(r"(?<=\d)\s{1,9}(?=\d{3}(?!\d))")
+_SPACE = lazy_pattern(r"(?<=\d)\s{1,9}(?=\d{3}(?!\d))")
 """Space between thousands: "2 000 000"."""
-_PART = re.compile(r"\d{1,15}")
+_PART = lazy_pattern(r"\d{1,15}")
 _FORMS = {
-    ",": re.compile(r"(\d+|\d{1,3}(?:,\d{2,3})*,\d{3})(?:\.(\d+))?"),
-    ".": re.compile(r"(\d+|\d{1,3}(?:\.\d{3})+)(?:,(\d+))?"),
+    ",": lazy_pattern(r"(\d+|\d{1,3}(?:,\d{2,3})*,\d{3})(?:\.(\d+))?"),
+    ".": lazy_pattern(r"(\d+|\d{1,3}(?:\.\d{3})+)(?:,(\d+))?"),
 }
 """A number by the mark between its thousands; Indian numbers have two digits between them: "12,34,567"."""
 

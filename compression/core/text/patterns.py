@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from compression.core.caching import cached_words
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.durations import SIGNS, WORDS
 from compression.core.text.expressions import one_of
 from compression.core.text.stopwords import words
@@ -49,13 +50,13 @@ _OTHER_UNITS = one_of(word for word in WORDS if len(word) > 2) + (
 )
 _SIGNS = one_of(SIGNS) + "|[百千万萬億亿兆]?(?:美元|欧元|公里|公斤|[元円人岁歳台行页頁倍個]|个(?!月))|[%百千万萬億亿兆]"
 
-URL = re.compile(
+URL = lazy_pattern(
     rf"{_BEGINS}(?:https?|ftp|wss?|ssh|git|file|postgres(?:ql)?|mysql|redis|amqp|s3)://"
     rf"(?:[^\s<>\"'`)\]}}|，。、；：！？（）」』】《》{UNSPACED}]|(?<=[/=])[{UNSPACED}]{{1,80}}+){{2,400}}+"
 )
 """An address ends before a letter of a script without spaces, unless that begins a part of its path."""
 _LETTERS = r"A-Za-z\d\u00c0-\u024f\u0400-\u04ff"
-EMAIL = re.compile(
+EMAIL = lazy_pattern(
     rf"{_BEGINS}(?<![.+-])[{_LETTERS}_.+-]{{1,64}}+"
     rf"@[{_LETTERS}-]{{1,63}}+(?:\.[{_LETTERS}-]{{1,63}}+){{1,8}}"
 )
@@ -80,52 +81,52 @@ _OF_NAMES = (
     r"(?=[JFMASOND])" + MONTHS + r" (?:\d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\d{4}\b)",
     _OTHERS + r"(?: de| del)? \d{4}\b",
 )
-DATE = re.compile(
+DATE = lazy_pattern(
     rf"(?=\d){_BEGINS}(?:{'|'.join(_OF_DIGITS)})|(?=[{_FIRST_LETTERS}]){_BEGINS}(?:{'|'.join(_OF_NAMES)})"
     rf"|(?=[{_HAN}]){_IN_HAN}"
 )
 _SPACED = r"[1-9]\d{0,2}(?:[ \u00a0\u202f]\d{3}){1,4}"
-MEASURE = re.compile(
+MEASURE = lazy_pattern(
     rf"(?=[\d$€£¥₹]){_BEGINS}(?<![.,])"
     r"(?:[$€£¥₹]\s?\d[\d.,]{0,20}+(?:\s?(?:k|K|M|B|bn|million|billion)\b)?"
     rf"|(?:{_SPACED}|\d[\d.,]{{0,20}})\s?(?:(?:{_UNITS}|[$€£¥₹]|(?i:{_OTHER_UNITS})){_ENDS}|{_SIGNS}))"
 )
-SPACED = re.compile(rf"(?=\d)(?<![\w.,])(?<!\d ){_SPACED}(?= [^\W\d_])")
+SPACED = lazy_pattern(rf"(?=\d)(?<![\w.,])(?<!\d ){_SPACED}(?= [^\W\d_])")
 """A number with spaces between its thousands and a noun behind it: "2 000 lignes"."""
-QUOTED = re.compile(
+QUOTED = lazy_pattern(
     r"\"([^\"\n]{3,80}+)\"|“([^”\n]{3,80}+)”|«([^»\n]{3,80}+)»|「([^」\n]{2,80}+)」|《([^》\n]{2,80}+)》|`([^`\n]{2,80}+)`|(?<!\w)'([^'\n]{3,60}+)'(?!\w)"
 )
-CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\-]++")
+CHUNK = lazy_pattern(r"(?!(?<=<)/)[\w$./~@%:+#\\-]++")
 """A run of characters that may be a path, number or identifier; it does not begin at the "/" of a closing tag."""
 
-_RUN = re.compile(f"[{UNSPACED}]")
-_SPACED_LETTER = re.compile(f"[^\\W_{UNSPACED}]")
-_RUNS = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
-_ESCAPES = re.compile(r"(?:\\[nrt])++$")
+_RUN = lazy_pattern(f"[{UNSPACED}]")
+_SPACED_LETTER = lazy_pattern(f"[^\\W_{UNSPACED}]")
+_RUNS = lazy_pattern(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+_ESCAPES = lazy_pattern(r"(?:\\[nrt])++$")
 _EDGES = ".:-+#%@"
-_EXTENSION = re.compile(
+_EXTENSION = lazy_pattern(
     r"[\w@+-][\w.@+-]*\.(?:py|pyi|js|mjs|ts|tsx|jsx|json|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|html?|css|scss|svg|png|jpe?g|gif"
     r"|webp|pdf|docx?|xlsx?|pptx?|sh|bash|zsh|ps1|bat|sql|db|sqlite3?|c|h|cc|cpp|hpp|rs|go|java|kt|swift|rb|php|pl|lua|r|ipynb|xml|zip|tar|gz|tgz"
     r"|whl|so|dll|exe|pem|key|crt|proto|gradle|mk|tf|vue|svelte)",
     re.IGNORECASE,
 )
-_PATH = re.compile(
+_PATH = lazy_pattern(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.@+~%-]+(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.-]{2,}/"
 )
-_ALTERNATIVES = re.compile(r"[^\W\d_]+/[^\W\d_]+|[a-zA-Z]/[a-zA-Z]{1,2}|\d+/\d+")
+_ALTERNATIVES = lazy_pattern(r"[^\W\d_]+/[^\W\d_]+|[a-zA-Z]/[a-zA-Z]{1,2}|\d+/\d+")
 _DIRECTORIES = words(
     "app apps bin build config core data dist docs etc examples home include lib packages public scripts spec src "
     "static templates test tests tmp tools usr utils var"
 )
-_ADDRESS = re.compile(r"(?:[\w-]++\.)*+[\w-]++:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
-_VERSION = re.compile(r"v\d+(?:\.\d+)*|v?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)[.\d]*)?", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?\d{3,}|0x[0-9A-Fa-f]+|#\d+|\d+[/:]\d+")
-_FLAG = re.compile(r"--[A-Za-z][\w-]+")
-_HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_ERROR = re.compile(
+_ADDRESS = lazy_pattern(r"(?:[\w-]++\.)*+[\w-]++:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
+_VERSION = lazy_pattern(r"v\d+(?:\.\d+)*|v?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)[.\d]*)?", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"[+-]?\d{3,}|0x[0-9A-Fa-f]+|#\d+|\d+[/:]\d+")
+_FLAG = lazy_pattern(r"--[A-Za-z][\w-]+")
+_HASH = lazy_pattern(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ERROR = lazy_pattern(
     r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure|Fault|Warning|Panic)|E(?:CONN|NO|ADDR|PERM|ACCES|AGAIN|TIMED|PIPE|EXIST|INVAL|ISDIR|HOST|NET|BUSY)[A-Z]*|SIG[A-Z]{3,}"
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_pattern(
     r"[A-Za-z_$]\w+(?:\.[A-Za-z_]\w+)+|\$?[A-Za-z]\w*_\w+|_{1,2}[A-Za-z]\w+|[a-z]+\d*[A-Z]\w*|(?:[A-Z][a-z\d]+){2,}[A-Z]?|[A-Z]{2,10}-\d+"
     r"|[A-Za-z]\w*(?:::\w+)+|\$[A-Z_]{2,}|@[\w./-]{2,}"
 )

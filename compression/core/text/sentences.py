@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.abbreviations import is_abbreviation
 from compression.core.text.patterns import OTHER_MONTHS
 
 MAX_SENTENCE_CHARS = 320
 """A longer sentence is cut at a space, or anywhere if it has none."""
 
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
-_MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
-_ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.$")
-_COUNTED = re.compile(
+_UNPRINTABLE = lazy_pattern(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
+_MARKS = lazy_pattern(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
+_ORDINAL = lazy_pattern(r"(?<![\w.,])\d{1,2}\.$")
+_COUNTED = lazy_pattern(
     rf"\s+(?i:(?:{'|'.join(OTHER_MONTHS)}"
     r"|jahrhunderts?|jahrestag|quartals?|tag|woche|monat|jahr|mal|klasse|stock|etage|platz|geburtstag|versuch)\b"
     r"|(?:und|oder|bis)(?: zum)? \d{1,2}\.)"
 )
 """Words that stand behind an ordinal number in German: "8. März", "3. bis 5. Mai"."""
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？｡]++[」』”’）*_]*+")
-_END_OR_SEMICOLON = re.compile(r"(?<![.!?…;])[.!?…;]++[\"'”’)\]*_]*+(?=\s|$)|[。！？；｡]++[」』”’）*_]*+")
-_BOLD = re.compile(r"\*\*([^*]{1,200})\*\*")
-_LEAD_IN = re.compile(
+_END = lazy_pattern(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？｡]++[」』”’）*_]*+")
+_END_OR_SEMICOLON = lazy_pattern(r"(?<![.!?…;])[.!?…;]++[\"'”’)\]*_]*+(?=\s|$)|[。！？；｡]++[」』”’）*_]*+")
+_BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*")
+_LEAD_IN = lazy_pattern(
     r"(?:(?:wow|whoa|oh|ok|okay|yeah|yep|and|but|actually|anyway|by the way|btw|in fact|honestly)[,!.]*\s+"
     r"|(?:yes|so|also|well|hey|hi|cool|thanks(?: so much| a lot)?|thank you|of course|sure|to be honest)[,!.]+\s+)+",
     re.IGNORECASE,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from textwrap import dedent
 
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.sections import SECTIONS, SUMMARY, TRANSLATED
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_END_OF_REASONING = re.compile(r"\A.*</(?:think|thinking|thought|reasoning|analysis)>", re.DOTALL | re.IGNORECASE)
-_HEADING = re.compile(
+_REASONING = lazy_pattern(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_END_OF_REASONING = lazy_pattern(r"\A.*</(?:think|thinking|thought|reasoning|analysis)>", re.DOTALL | re.IGNORECASE)
+_HEADING = lazy_pattern(
     rf"^[ \t]*+(?:#{{1,6}}+[ \t]*+|\*\*)({'|'.join(SECTIONS)})[ \t]*+(?:\*\*)?+[ \t]*+:?+[ \t]*+(?:\*\*)?+[ \t]*+$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -22,23 +23,23 @@ _NAMES = {name.lower(): name for name in SECTIONS} | {
     word.lower(): name for name, words in TRANSLATED.items() for word in words
 }
 _ANY_NAME = "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True))
-_ALONE = re.compile(
+_ALONE = lazy_pattern(
     r"^[^\w\n]*+(?:\d{1,2}[^\w\n]++)?(?:(?:key|current|relevant|important|overall|conversation|brief) )?"
     rf"({_ANY_NAME})(?: (?:of|so far|made|changed|touched|worked on)\b[^\n:]{{0,60}})?[^\w\n]*+$",
     re.MULTILINE | re.IGNORECASE,
 )
 """A section's name alone in a line, with a number, an emoji or other signs around it."""
-_BEFORE_TEXT = re.compile(
+_BEFORE_TEXT = lazy_pattern(
     rf"^(?:#{{1,6}}[ \t]{{0,4}})?(?:\*\*)?({_ANY_NAME})(?:\*\*)?[ \t]?[:\uff1a](?:\*\*)?[ \t]++(?=\S)",
     re.MULTILINE | re.IGNORECASE,
 )
 """A section's name, a colon, and its text in the same line."""
-_UNDERLINED = re.compile(rf"^(## (?:{'|'.join(SECTIONS)}))\n[-=]{{3,}}+[ \t]*+$", re.MULTILINE)
-_TAGS = re.compile(r"</?h[1-6]>", re.IGNORECASE)
-_QUOTED = re.compile(r"^> ?", re.MULTILINE)
-_LAST_SIGN = re.compile(r"<(?:\|[^<>|\n]{1,40}\||/?s|eos|end_of_turn)>\Z", re.IGNORECASE)
-_RULER = re.compile(r"[ \t]*+(?:-{3,}+|\*{3,}+|_{3,}+)[ \t]*+")
-_OFFER = re.compile(
+_UNDERLINED = lazy_pattern(rf"^(## (?:{'|'.join(SECTIONS)}))\n[-=]{{3,}}+[ \t]*+$", re.MULTILINE)
+_TAGS = lazy_pattern(r"</?h[1-6]>", re.IGNORECASE)
+_QUOTED = lazy_pattern(r"^> ?", re.MULTILINE)
+_LAST_SIGN = lazy_pattern(r"<(?:\|[^<>|\n]{1,40}\||/?s|eos|end_of_turn)>\Z", re.IGNORECASE)
+_RULER = lazy_pattern(r"[ \t]*+(?:-{3,}+|\*{3,}+|_{3,}+)[ \t]*+")
+_OFFER = lazy_pattern(
     r"[(*_\"]{0,3}(?:would you like|(?:please )?let me know|shall i|should i|do you want|is there anything|feel free"
     r"|i hope (?:this|that)|word count|note: this summary|this summary (?:is|has|was|captures|covers|preserves))\b",
     re.IGNORECASE,

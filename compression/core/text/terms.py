@@ -7,6 +7,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from compression.core.caching import cached_words
+from compression.core.lazy_pattern import lazy_pattern
 from compression.core.text.language import COMMON, common_words
 from compression.core.text.patterns import UNSPACED, kind_of, parts_of
 from compression.core.text.stemming import stem
@@ -16,7 +17,7 @@ Sort = Literal["word", "name", "number", "identifier", "path"]
 
 _CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\'’-]++")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*+")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
+_UNSPACED = lazy_pattern(f"[{UNSPACED}]")
 
 
 _SAYS_LITTLE = re.compile("[的了是我你您他她它们們这這那也都就吗嗎呢吧啊把被着很]|^[\u3041-\u309f]+$")

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from compression.core.error_codes import ErrorCode
+from compression.core.lazy_pattern import lazy_pattern
 from conversations.llm.errors import (
     BrokenReply,
     ContextTooLong,
@@ -33,7 +34,7 @@ OVERLOADED = 529
 MISCALLED = "tool_use_failed"
 """Groq's error code for a tool call that a model wrote badly; asked again, it usually writes a better one."""
 
-_TOO_LONG = re.compile(
+_TOO_LONG = lazy_pattern(
     r"context_length_exceeded|exceed_context_size|context (length|size|window|limit)|prompt is too long"
     r"|too many input token|too many total text bytes|context shift is disabled|max_prompt_tokens"
     r"|tokens?_limit_(?:reached|exceeded)"
@@ -44,20 +45,20 @@ _TOO_LONG = re.compile(
     r"|max_(?:completion_)?tokens['\"`]? ?\(-\d|(?:输入|上下文|提示词|prompt).{0,20}(?:过长|超过|超出|超限)",
     re.IGNORECASE,
 )
-_INPUT = re.compile(
+_INPUT = lazy_pattern(
     r"\b(?:prompt|inputs?|context|conversation|history|messages?|requests?|sequence|tokens? count"
     r"|(?:input|total) tokens?)\b",
     re.IGNORECASE,
 )
-_EXCEEDS = re.compile(
+_EXCEEDS = lazy_pattern(
     r"exceed|too (?:long|large|big|many)|(?:longer|larger|greater|more) than|over the (?:limit|maximum)|overflow"
     r"|(?:less|fewer) than [\d,]+ tokens"
     r"|\bmax\w*\b|\blimit\b|range of input length|out of range|supports? (?:only )?up to"
     r"|reduce the (?:length|number)",
     re.IGNORECASE,
 )
-_SIZE = re.compile(r"token|length|context|prompt|too long", re.IGNORECASE)
-_OTHER_LIMITS = re.compile(
+_SIZE = lazy_pattern(r"token|length|context|prompt|too long", re.IGNORECASE)
+_OTHER_LIMITS = lazy_pattern(
     r"per (?:minute|day|hour|second)|rate.?limit|quota|\b[rt]p[md]\b|max_(?:completion_|output_)?tokens|output tokens"
     r"|completion tokens|maximum length \d{1,4}\b|images?\b|concurren|\btemperature\b|top_p"
     r"|tools?\b.{0,20}(?:maximum|at most)",
@@ -66,7 +67,7 @@ _OTHER_LIMITS = re.compile(
 """Limits of other things than the prompt's length."""
 MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
-_KEY = re.compile(r"""['"\\]+message['"\\]+\s*:""")
+_KEY = lazy_pattern(r"""['"\\]+message['"\\]+\s*:""")
 """The name of the field with the words, which is no word of them."""
 WORD_FIELDS = ("message", "error", "detail", "msg", "error_message", "errors")
 """The fields of an error in which servers give their words, the first of them first."""
@@ -74,8 +75,8 @@ MAX_FAULTS = 5
 """The most faults of a list whose words are read."""
 OVERFLOW_STATUSES = (400, 413, 422)
 """The statuses with which servers refuse a prompt that is too long, in words of their own."""
-_NO_CREDIT = re.compile(r"insufficient_quota|billing_error|credit balance is too low")
-_KNOWN_MODEL = re.compile(
+_NO_CREDIT = lazy_pattern(r"insufficient_quota|billing_error|credit balance is too low")
+_KNOWN_MODEL = lazy_pattern(
     r"no endpoints found (?:that|matching)|no allowed providers|not a chat model|(?:only|not) supported in",
     re.IGNORECASE,
 )
@@ -93,7 +94,7 @@ _STATUS = {
     "overloaded_error": OVERLOADED,
 }
 """The HTTP status that corresponds to the code of an error event within a stream."""
-_SECRET = re.compile(
+_SECRET = lazy_pattern(
     r"(?i)\b(?:sk|pk|rk|gsk|xai|hf|ghp)[-_][\w*.-]{8,}|\bAIza[\w-]{20,}|bearer\s+\S+|(?<=[=:\s\"'])[A-Za-z0-9_-]{32,}"
     r"|(?<=//)[^\s/@]+@"
 )
@@ -101,7 +102,7 @@ _SECRET = re.compile(
 HIDDEN = "[hidden]"
 SHORT_KEY_CHARS = 6
 """A key with fewer characters, a placeholder for a local server, is hidden where it is a word: "x" is in "max"."""
-_CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
+_CODE = lazy_pattern(r"[a-z][a-z0-9_]{2,60}")
 
 
 @dataclass(frozen=True, slots=True)

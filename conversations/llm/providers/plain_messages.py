@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from compression.core.lazy_pattern import lazy_pattern
 from conversations.llm.providers.chat_templates import CONTINUATION
 from conversations.llm.providers.refused_images import without_images
 from conversations.llm.providers.tool_naming import fitting_name
@@ -17,26 +18,26 @@ Json = dict[str, Any]
 
 _UNKNOWN = r"(?:extra inputs?|extra_forbidden|not permitted|not support|unsupported|unknown|unrecogni[sz]ed|unexpected)"
 FLAGS = re.IGNORECASE | re.DOTALL
-STRICT_REFUSED = re.compile(rf"\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS)
-MARKS_REFUSED = re.compile(rf"cache_control.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}cache_control", FLAGS)
-SPEAKER_REFUSED = re.compile(rf"messages?\b.{{0,40}}\bname\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}'name'", FLAGS)
-DEVELOPER_REFUSED = re.compile(
+STRICT_REFUSED = lazy_pattern(rf"\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS)
+MARKS_REFUSED = lazy_pattern(rf"cache_control.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}cache_control", FLAGS)
+SPEAKER_REFUSED = lazy_pattern(rf"messages?\b.{{0,40}}\bname\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}'name'", FLAGS)
+DEVELOPER_REFUSED = lazy_pattern(
     rf"developer.{{0,80}}(?:not one of|invalid|{_UNKNOWN})|(?:invalid|{_UNKNOWN}).{{0,60}}developer", FLAGS
 )
-PARTS_REFUSED = re.compile(
+PARTS_REFUSED = lazy_pattern(
     r"content.{0,80}(?:valid string|(?:be|expected) (?:of type |an? )?string|got an? (?:array|list)|not a string)"
     r"|(?:expected|invalid type).{0,60}string.{0,40}(?:array|list|sequence)",
     FLAGS,
 )
-NULL_REFUSED = re.compile(
+NULL_REFUSED = lazy_pattern(
     r"(?<!reasoning_)content.{0,80}"
     r"(?:(?:got|is|be|was|type|value) ['\"]?(?:null|none(?:type)?)\b|(?:null|none) is|is required)",
     FLAGS,
 )
-NAMES_REFUSED = re.compile(
+NAMES_REFUSED = lazy_pattern(
     r"(?:function|tools?)\b.{0,60}name\b.{0,120}(?:too long|pattern|length|characters|invalid|a-z)", FLAGS
 )
-PREFILL_REFUSED = re.compile(r"prefill|must end with a user message|last message must (?:be|have)", FLAGS)
+PREFILL_REFUSED = lazy_pattern(r"prefill|must end with a user message|last message must (?:be|have)", FLAGS)
 
 
 def without_strict(body: Mapping[str, Any]) -> Json:

@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from compression.core.lazy_pattern import lazy_pattern
+
 Json = dict[str, Any]
 
 KEPT = ("description", "minimum", "maximum", "minItems", "maxItems")
@@ -23,7 +25,7 @@ MAX_PARTS = 5_000
 MAX_DEPTH = 60
 """The most levels of a schema; deeper ones become an object of any kind."""
 
-REFUSED = re.compile(
+REFUSED = lazy_pattern(
     r"^(?!.*response_format).*(?:invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations"
     r"|\$schema|json.?schema|tools?['\"]?[\[.]\d+.{0,80}(?:schema|parameters)|parameters.{0,40}schema"
     r"|schema.{0,40}(?:unsupported|not support))",

@@ -10,30 +10,32 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
+from compression.core.lazy_pattern import lazy_pattern
+
 Json = dict[str, Any]
 
 TOO_LARGE = 413
-_TOO_LARGE = re.compile(
+_TOO_LARGE = lazy_pattern(
     r"(?:request|payload|body|entity|content)\b.{0,40}\btoo[ _]large|request_too_large", re.IGNORECASE
 )
-_IMAGES = re.compile(
+_IMAGES = lazy_pattern(
     r"(?:too many|at most|up to|maximum|max\w*|limit|exceed\w*|more than)\b.{0,60}\bimages?\b"
     r"|\bimages?\b.{0,60}\b(?:too many|at most|maximum|max\w*|limit|exceed\w*)",
     re.IGNORECASE,
 )
-_UNSUPPORTED = re.compile(
+_UNSUPPORTED = lazy_pattern(
     r"(?:image|vision|multi-?modal)\w*\b.{0,60}(?:not support|unsupported|not (?:allowed|enabled|available))"
     r"|(?:not? (?:support|accept|allow)|unsupported|support only text|cannot (?:read|process|handle))\w*.{0,40}"
     r"\b(?:images?|image_url|vision|multi-?modal)\b"
     r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
     re.IGNORECASE | re.DOTALL,
 )
-_ONE_IMAGE = re.compile(
+_ONE_IMAGE = lazy_pattern(
     r"format|mime|media.?type|image/|\bsize|dimension|pixel|resolution|corrupt|decod|download|fetch|animated",
     re.IGNORECASE,
 )
 """The words of an error about one image: the model takes others."""
-_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
+_DATA = lazy_pattern(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
 

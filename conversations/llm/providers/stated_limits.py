@@ -6,6 +6,7 @@ import asyncio
 import re
 from typing import Any
 
+from compression.core.lazy_pattern import lazy_pattern
 from conversations.llm.providers.complaints import own_words
 
 MIN_LIMIT = 512
@@ -14,16 +15,16 @@ MAX_READ_CHARS = 4_000
 """The characters of an error that are looked at."""
 
 _NUMBER = r"(?<![\d.,])(\d{1,3}(?:[,_]\d{3})+|\d{3,9})(?!\d)(?![\d,]*\.\d)(?!\s*(?:\+|characters|chars|bytes|images?))"
-_AFTER = re.compile(
+_AFTER = lazy_pattern(
     r"(?:\bmax\w*|\blimit\w*|\bonly\b|\bup to\b|\bat most\b|\bexceed(?:s|ed|ing)?\b|<=|[<>]|\[\s*[01]\s*,"
     r"|\b(?:longer|larger|greater|more|less|fewer) than\b|\bwindow (?:of|size)\b|\bcontext (?:size|length)\b)"
     rf"[^\d]{{0,60}}?{_NUMBER}",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(rf"{_NUMBER}\s*(?:tokens?\s*)?(?:maximum|max\b|limit\b)", re.IGNORECASE)
-_OF_CODES = re.compile(r"\(2013\)|\bstring too long\b", re.IGNORECASE)
+_BEFORE = lazy_pattern(rf"{_NUMBER}\s*(?:tokens?\s*)?(?:maximum|max\b|limit\b)", re.IGNORECASE)
+_OF_CODES = lazy_pattern(r"\(2013\)|\bstring too long\b", re.IGNORECASE)
 """The words of refusals with another number: MiniMax ends them with its error code, OpenAI counts characters."""
-_REQUESTED = re.compile(
+_REQUESTED = lazy_pattern(
     rf"\blimit:?\s*{_NUMBER}[,;]?\s*(?:used:?\s*\d[\d,]*[,;]?\s*)?requested:?\s*{_NUMBER}", re.IGNORECASE
 )
 

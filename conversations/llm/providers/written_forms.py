@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from compression.core.lazy_pattern import lazy_pattern
+
 M3_MARK = "]<]minimax[>["
 BARS = ("｜", "｜｜", "‖", "|")
 """The bars around DeepSeek's DSML: its own, and those that servers and models write for them."""
@@ -38,29 +40,29 @@ MAX_DEPTH = 20
 _M3 = re.escape(M3_MARK)
 _DSML = r"[｜‖|]{1,2}DSML[｜‖|]{1,2}"
 _NAME = r"(?P<name>[\w.-]{1,200})"
-_GAP = re.compile(
+_GAP = lazy_pattern(
     rf"(?:\s|{_M3}|</?tool_call>|</?minimax:tool_call>|</function>|</invoke>|</?{_DSML}(?:tool_calls|function_calls)>"
     rf"|</{_DSML}invoke>|<\|tool_calls_section_(?:begin|end)\|>|<\|tool_call_end\|>)*"
 )
-_FUNCTION = re.compile(rf"<function={_NAME}>\s*")
-_INVOKE = re.compile(rf'<invoke name="{_NAME}">\s*')
-_M3_INVOKE = re.compile(rf"(?<={_M3}){_INVOKE.pattern}")
-_M3_TAG = re.compile(rf"{_M3}<(?P<closes>/?)(?P<name>[\w.-]{{1,200}})>")
-_DSML_INVOKE = re.compile(rf'<(?P<mark>{_DSML})invoke name="{_NAME}"\s*/?>\s*')
-_DSML_PARAMETER = re.compile(
+_FUNCTION = lazy_pattern(rf"<function={_NAME}>\s*")
+_INVOKE = lazy_pattern(rf'<invoke name="{_NAME}">\s*')
+_M3_INVOKE = lazy_pattern(rf"(?<={_M3}){_INVOKE.pattern}")
+_M3_TAG = lazy_pattern(rf"{_M3}<(?P<closes>/?)(?P<name>[\w.-]{{1,200}})>")
+_DSML_INVOKE = lazy_pattern(rf'<(?P<mark>{_DSML})invoke name="{_NAME}"\s*/?>\s*')
+_DSML_PARAMETER = lazy_pattern(
     rf'<{_DSML}parameter name="(?P<key>[^<>"\n]{{1,200}})"(?: string="(?P<string>true|false)")?>'
 )
-_NAMED = re.compile(rf"{_NAME}\s*(?=<arg_key>|</tool_call>)")
-_PARAMETER = re.compile(r'<parameter(?:=| name=")(?P<key>[^<>"\n]{1,200})"?>')
-_KEY = re.compile(r"<arg_key>(?P<key>[^<\n]{1,200})</arg_key>\s*<arg_value>")
-_END = re.compile(
+_NAMED = lazy_pattern(rf"{_NAME}\s*(?=<arg_key>|</tool_call>)")
+_PARAMETER = lazy_pattern(r'<parameter(?:=| name=")(?P<key>[^<>"\n]{1,200})"?>')
+_KEY = lazy_pattern(r"<arg_key>(?P<key>[^<\n]{1,200})</arg_key>\s*<arg_value>")
+_END = lazy_pattern(
     rf"<parameter[= ]|</function>|</invoke>|</tool_call>|</minimax:tool_call>|<{_DSML}parameter |</{_DSML}"
 )
-_KIMI = re.compile(
+_KIMI = lazy_pattern(
     r"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<name>[\w.-]{1,200})(?::\d{1,9})?\s*<\|tool_call_argument_begin\|>\s*"
 )
-_MARK = re.compile(r"\[TOOL_CALLS\]\s*")
-_BLANKS = re.compile(r"\s*")
+_MARK = lazy_pattern(r"\[TOOL_CALLS\]\s*")
+_BLANKS = lazy_pattern(r"\s*")
 
 Schemas = Mapping[str, Mapping[str, Any]]
 """The JSON schemas of the parameters of a request's tools, by the names that the model was given."""
@@ -184,7 +186,7 @@ def _m3(text: str, at: int, tools: Schemas) -> Found:
 
 
 _FORMS: tuple[tuple[re.Pattern[str], Read], ...] = (
-    (re.compile(r"\{|\[TOOL_CALLS\]"), _json),
+    (lazy_pattern(r"\{|\[TOOL_CALLS\]"), _json),
     (_FUNCTION, _tagged(_FUNCTION, _PARAMETER, "</parameter>")),
     (_M3_INVOKE, _m3),
     (_INVOKE, _tagged(_INVOKE, _PARAMETER, "</parameter>")),

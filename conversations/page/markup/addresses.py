@@ -14,7 +14,9 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-_ADDRESS = re.compile(
+from compression.core.lazy_pattern import lazy_pattern
+
+_ADDRESS = lazy_pattern(
     r"(?<![A-Za-z0-9/@.])https?://(?:[A-Za-z0-9_\-.~:/?#\[\]@!$&'()*+,;=%\u00c0-\u024f\u0370-\u04ff]"
     r"|(?<=[/=_])[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]++){1,2000}",
     re.IGNORECASE,

@@ -7,7 +7,6 @@ they are emphasis beside a CJK character, as in the amendment that other parsers
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -15,7 +14,9 @@ from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
 from markdown_it.rules_inline.state_inline import Scanned, StateInline
 from markdown_it.token import Token
 
-_CJK = re.compile(
+from compression.core.lazy_pattern import lazy_pattern
+
+_CJK = lazy_pattern(
     "[\u1100-\u11ff\u2e80-\u303f\u3040-\u318f\u31a0-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]"
 )
