@@ -9,7 +9,6 @@ import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any
 
 import pytest
@@ -72,7 +71,7 @@ async def by_chat(url: str) -> None:
         pass
 
 
-@cache
+@pytest.fixture(scope="module")
 def bomb() -> bytes:
     """400 MB, packed to .4."""
     return gzip.compress(b"a" * MB * 400, 9)
@@ -80,17 +79,17 @@ def bomb() -> bytes:
 
 @pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
 @pytest.mark.parametrize("ask", [by_gateway, by_chat])
-async def test_a_packed_bomb_is_not_unpacked(memory: None, ask: Any, kind: str) -> None:
+async def test_a_packed_bomb_is_not_unpacked(bomb: bytes, memory: None, ask: Any, kind: str) -> None:
     began = time.process_time()
-    async with provider(bomb(), kind=kind, more="Content-Encoding: gzip\r\n") as (url, _):
+    async with provider(bomb, kind=kind, more="Content-Encoding: gzip\r\n") as (url, _):
         with pytest.raises(BrokenReply, match="does not end its"):
             await ask(url)
     assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
-async def test_what_cannot_be_unpacked_piece_by_piece_is_refused(encoding: str) -> None:
-    async with provider(bomb(), more=f"Content-Encoding: {encoding}\r\n") as (url, heard):
+async def test_what_cannot_be_unpacked_piece_by_piece_is_refused(bomb: bytes, encoding: str) -> None:
+    async with provider(bomb, more=f"Content-Encoding: {encoding}\r\n") as (url, heard):
         with pytest.raises(BrokenReply, match="not asked for"):
             await by_gateway(url)
     assert b"accept-encoding: gzip, deflate\r\n" in heard[0].lower()
