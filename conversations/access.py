@@ -13,7 +13,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from conversations.compiled_query import Prepared, PreparedObjects
+from conversations.compiled_query import EXAMPLE_ID, Prepared, PreparedObjects
 from conversations.errors import Conflict
 from conversations.models import Conversation, ProjectMember, User
 from conversations.runtime import audit, log_context
@@ -26,7 +26,7 @@ TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
 
 _PLACES: dict[str, tuple[Any, Any]] = {
     "owner": (User._meta.get_field("id"), -8),
-    "conversation": (Conversation._meta.get_field("id"), UUID("00000000-0000-7000-8000-00000000c0de")),
+    "conversation": (Conversation._meta.get_field("id"), EXAMPLE_ID),
 }
 """The parameters of the compiled queries, with their examples."""
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 from django.db.models import Field, Model, QuerySet
+
+EXAMPLE_ID = UUID("00000000-0000-7000-8000-00000000c0de")
+"""The example of a parameter that is an object's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,10 @@ class Prepared:
 
 
 class PreparedObjects[Row: Model]:
-    """A query for whole rows of a model, compiled on its first run; parameters as for `Prepared`.
+    """A query for objects of a model, compiled on its first run; parameters as for `Prepared`.
 
-    `related` names foreign keys whose objects are read by the same query.
+    Deferred fields stay deferred, and annotations become attributes. `related` names foreign keys whose objects are
+    read by the same query.
     """
 
     def __init__(
@@ -88,6 +93,7 @@ class PreparedObjects[Row: Model]:
         self._related = related
         self._rows = Prepared(self._values, **places)
         self._models: list[tuple[type[Model], list[str]]] = []
+        self._annotations: list[str] = []
 
     def first(self, **values: Any) -> Row | None:
         """The first object for these values; None if there is none."""
@@ -102,10 +108,13 @@ class PreparedObjects[Row: Model]:
         targets: list[Any] = [query.model, *(query.model._meta.get_field(name).related_model for name in self._related)]
         self._models = [(model, [field.attname for field in model._meta.concrete_fields]) for model in targets]
         (_, own), *others = self._models
+        deferred, _ = query.query.deferred_loading
+        own[:] = [column for column in own if column not in deferred]
+        self._annotations = list(query.query.annotations)
         joined = [
             f"{name}__{column}" for name, (_, columns) in zip(self._related, others, strict=True) for column in columns
         ]
-        return query.values_list(*own, *joined)
+        return query.values_list(*own, *joined, *self._annotations)
 
     def _object(self, row: list[Any]) -> Row:
         made: list[Any] = []
@@ -115,4 +124,5 @@ class PreparedObjects[Row: Model]:
         found: Row = made[0]
         for name, related in zip(self._related, made[1:], strict=True):
             setattr(found, name, None if related.pk is None else related)
+        found.__dict__.update(zip(self._annotations, row, strict=True))
         return found

@@ -25,7 +25,7 @@ from compression.ids import uuid7
 from compression.leases import expiry
 from compression.models import Compaction, next_moment
 from conversations.compaction import after_undo
-from conversations.compiled_query import PreparedObjects
+from conversations.compiled_query import EXAMPLE_ID, PreparedObjects
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
 from conversations.models import Conversation
@@ -114,7 +114,7 @@ def active(conversation_id: UUID) -> Compaction | None:
 
 _ACTIVE = PreparedObjects(
     lambda conversation: Compaction.objects.filter(conversation_id=conversation, status__in=Compaction.ACTIVE),
-    conversation=(Conversation._meta.get_field("id"), UUID("00000000-0000-7000-8000-00000000c0de")),
+    conversation=(Conversation._meta.get_field("id"), EXAMPLE_ID),
 )
 """The query of `active`, compiled: every fetch of a page runs it."""
 

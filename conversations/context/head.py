@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from compression.core.values import Window
 from compression.models import Checkpoint, Compaction
 from conversations.access import takes_part
-from conversations.compiled_query import Prepared
+from conversations.compiled_query import EXAMPLE_ID, Prepared
 from conversations.context import kept_entries
 from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
@@ -214,6 +214,6 @@ def _shared_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
     return Conversation.objects.filter(takes_part() | takes_part("parent__"), pk=conversation).values_list("pk")
 
 
-EXAMPLE = (Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de"))
+EXAMPLE = (Conversation._meta.pk, EXAMPLE_ID)
 HEAD, KEPT = Prepared(_head_rows, conversation=EXAMPLE), Prepared(_kept_rows, conversation=EXAMPLE)
 SHARED = Prepared(_shared_rows, conversation=EXAMPLE)

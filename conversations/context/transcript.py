@@ -24,7 +24,7 @@ from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript
 from compression.core.window import groups
 from compression.history import BEGINNING
 from compression.records import active_checkpoints
-from conversations.compiled_query import Prepared
+from conversations.compiled_query import EXAMPLE_ID, Prepared
 from conversations.context.elisions import UNKNOWN_NUMBER, elision, of_callers, placeholder
 from conversations.context.head import Head, head_of
 from conversations.context.provenance import boilerplate_places, quoted_places, source_of
@@ -292,6 +292,6 @@ def _tool_use(row: Sequence[Any]) -> ToolUse:
 
 LIVE = Prepared(
     _live,
-    conversation=(Message._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")),
+    conversation=(Message._meta.pk, EXAMPLE_ID),
     after=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)),
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import F, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
+from django.db.models import F, Model, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce, Left, Length
 
-from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
+from conversations.compiled_query import EXAMPLE_ID, PreparedObjects
+from conversations.models import AgentRun, AgentStep, Attachment, Conversation, Message, Paste, ToolCall
 
 PARTS = ("tool_calls", "attachments", "pastes")
 OPENING = 2_000
@@ -61,11 +64,40 @@ def load_visible_parts(message: Message) -> None:
     prefetch_related_objects([message], *_legible())
 
 
+def visible_since(conversation: UUID, since: datetime) -> list[Message]:
+    """The messages of the history from `since` on, oldest first, as `with_visible_parts` reads them.
+
+    Compiled, because each page that returns runs it: four queries, and one more for the steps of tool calls.
+    """
+    calls = _CALLS.all(conversation=conversation, since=since)
+    if calls:
+        prefetch_related_objects(calls, _steps_to_executors())
+    parts: dict[str, Sequence[Any]] = {
+        "tool_calls": calls,
+        "attachments": _ATTACHMENTS.all(conversation=conversation, since=since),
+        "pastes": _PASTES.all(conversation=conversation, since=since),
+    }
+    placed: dict[tuple[UUID, str], list[Any]] = defaultdict(list)
+    for name, found in parts.items():
+        for part in found:
+            placed[part.message_id, name].append(part)
+    rows = _VISIBLE.all(conversation=conversation, since=since)
+    for row in rows:
+        set_parts(row, **{name: placed[row.pk, name] for name in parts})
+    return rows
+
+
 def visible_calls() -> QuerySet[ToolCall]:
     """Tool calls as a page shows them, with their steps to executors; `place` is the call at which a run is shown."""
-    begun = said_to_executors().annotate(place=place_of_run(OuterRef("run"))).select_related("run")
-    found = ToolCall.objects.annotate(opening=Left("result", OPENING), length=Length("result")).defer("result")
-    return found.prefetch_related(Prefetch("steps", begun))
+    return _opened_calls().prefetch_related(_steps_to_executors())
+
+
+def _opened_calls() -> QuerySet[ToolCall]:
+    return ToolCall.objects.annotate(opening=Left("result", OPENING), length=Length("result")).defer("result")
+
+
+def _steps_to_executors() -> Prefetch[str]:
+    return Prefetch("steps", said_to_executors().annotate(place=place_of_run(OuterRef("run"))).select_related("run"))
 
 
 def said_to_executors() -> QuerySet[AgentStep]:
@@ -91,6 +123,33 @@ def _place(step: AgentStep) -> int | None:
     begun = step.call_id if step.kind == AgentStep.Kind.ASSIGNMENT else None
     place: int | None = step.__dict__.get("place", begun)
     return place
+
+
+_SINCE: dict[str, tuple[Any, Any]] = {
+    "conversation": (Conversation._meta.pk, EXAMPLE_ID),
+    "since": (Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)),
+}
+
+
+def _since[Part: Model](parts: Callable[[], QuerySet[Part]]) -> PreparedObjects[Part]:
+    """The parts of a conversation's messages from `since` on."""
+    return PreparedObjects(
+        lambda conversation, since: parts().filter(message__conversation=conversation, message__created_at__gte=since),
+        **_SINCE,
+    )
+
+
+_VISIBLE = PreparedObjects(
+    lambda conversation, since: (
+        Message.objects.filter(conversation=conversation, replaced_by=None, created_at__gte=since)
+        .defer("thoughts", "returned_thoughts")
+        .order_by("created_at")
+    ),
+    **_SINCE,
+)
+_CALLS = _since(_opened_calls)
+_ATTACHMENTS = _since(Attachment.objects.all)
+_PASTES = _since(Paste.objects.all)
 
 
 @cache

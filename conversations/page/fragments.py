@@ -18,7 +18,7 @@ from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.context.reliability import reliability_of
 from conversations.instructions import conversation_settings
 from conversations.messages import history
-from conversations.models import Attachment, Conversation, Message, Paste, QueuedMessage
+from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.page import agent_fragments, message_view, thread
 from conversations.page import meter as meters
 from conversations.page.markup.streaming import StreamedMarkdown
@@ -122,7 +122,7 @@ def changed_since(shown: thread.ShownThread, version: str) -> str:
 
 def queue(conversation: Conversation, *, taken: str = "") -> SafeString:
     """The messages that wait to be sent; `taken` is the text of one that was taken out, to be edited in the box."""
-    rows = list(QueuedMessage.objects.filter(conversation=conversation))
+    rows = message_queue.queued(conversation.pk)
     context = {"conversation": conversation, "queued": rows, "taken": taken}
     is_held = bool(rows) and not message_queue.is_writing(conversation.pk)
     return render_to_string("conversations/composer/_queue.html", context | {"is_held": is_held})

@@ -13,8 +13,8 @@ from zlib import crc32
 from django.db.models import OuterRef, QuerySet
 
 from compression.history import BEGINNING
-from conversations.compiled_query import Prepared
-from conversations.messages.history import history, with_visible_parts
+from conversations.compiled_query import EXAMPLE_ID, Prepared
+from conversations.messages.history import history, visible_since, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, compacted_history
 from conversations.page.compacted_history import REACH, Item
@@ -52,6 +52,7 @@ class Key(NamedTuple):
     """A message's identity and state; `progress` rises when a tool call is made, begins or ends."""
 
     id: UUID
+    created_at: datetime
     role: str
     status: str
     is_protected: bool
@@ -103,11 +104,14 @@ class ShownThread:
             return None
         then = self.keys[place]
         changed = then.status != status or then.status == Message.Status.STREAMING
-        ids = {key.id for key in self.keys[: place + changed]}
+        keys = {*self.keys[: place + changed]}
         if work != self._work:
-            ids |= {key.id for key in self._turn() if key.progress}
-        rows = with_visible_parts(Message.objects.filter(pk__in=ids)).order_by("created_at")
-        return _message_views(self.conversation, rows)
+            keys |= {key for key in self._turn() if key.progress}
+        if not keys:
+            return []
+        ids = {key.id for key in keys}
+        rows = visible_since(self.conversation.pk, min(key.created_at for key in keys))
+        return _message_views(self.conversation, [row for row in rows if row.pk in ids])
 
 
 def shown_messages(conversation: Conversation) -> ShownThread:
@@ -123,7 +127,7 @@ def _key_rows(conversation: UUID, after: datetime) -> QuerySet[Message, Any]:
 
 _KEYS = Prepared(
     _key_rows,
-    conversation=(Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")),
+    conversation=(Conversation._meta.pk, EXAMPLE_ID),
     after=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)),
 )
 """The rows of `shown_messages`, compiled: every fetch of a page runs it."""

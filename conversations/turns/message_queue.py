@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
+from conversations.compiled_query import EXAMPLE_ID, PreparedObjects
 from conversations.errors import Conflict, NotFound, Refused
 from conversations.messages.pastes import Pasted
 from conversations.models import Conversation, Message, QueuedMessage
@@ -45,7 +46,7 @@ def add(
     with transaction.atomic():
         if not list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk")):
             raise NotFound(_("No such conversation."))
-        waiting = list(QueuedMessage.objects.filter(conversation=conversation))
+        waiting = queued(conversation.pk)
         if client_id and (again := next((row for row in waiting if row.client_id == client_id), None)):
             return again
         if len(waiting) >= MAX_QUEUED:
@@ -61,6 +62,18 @@ def add(
     changed(conversation.pk)
     go_on(conversation.pk)  # the reply may have ended meanwhile
     return row
+
+
+def queued(conversation: UUID) -> list[QueuedMessage]:
+    """The messages that wait in a conversation, first to last."""
+    return _QUEUED.all(conversation=conversation)
+
+
+_QUEUED = PreparedObjects(
+    lambda conversation: QueuedMessage.objects.filter(conversation=conversation),
+    conversation=(Conversation._meta.pk, EXAMPLE_ID),
+)
+"""The query of `queued`, compiled: every page and every fetch of its changes runs it."""
 
 
 def take(conversation: Conversation, queued_id: UUID) -> QueuedMessage:

@@ -19,7 +19,19 @@ from conversations.access import TO_READ, get_conversation, is_own_chat
 from conversations.compaction import lease
 from conversations.context import head, transcript
 from conversations.llm import profiles
-from conversations.models import Conversation, Message, ModelProfile, Project, ToolCall, User
+from conversations.messages import history
+from conversations.models import (
+    AgentRun,
+    AgentStep,
+    Attachment,
+    Conversation,
+    Message,
+    ModelProfile,
+    Paste,
+    Project,
+    ToolCall,
+    User,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -182,3 +194,53 @@ def test_the_active_compaction_is_found_and_an_ended_one_is_not(talk: Conversati
     assert (found := lease.active(talk.pk)) and columns_of(found) == columns_of(row)
     Compaction.objects.update(status="succeeded")
     assert lease.active(talk.pk) is None
+
+
+def test_messages_since_a_moment_have_the_same_columns_and_parts_as_by_the_orm(talk: Conversation, user: User) -> None:
+    at = timezone.now()
+    rows = [
+        Message.objects.create(
+            conversation=talk, role=role, content=f"{number}", thoughts="Hm.", created_at=at + timedelta(seconds=number)
+        )
+        for number, role in enumerate(("user", "assistant", "user", "assistant"))
+    ]
+    elsewhere = Conversation.objects.create(owner=user)
+    Message.objects.create(conversation=elsewhere, role="user", content="x", created_at=at + timedelta(seconds=2))
+    Message.objects.filter(pk=rows[2].pk).update(replaced_by=rows[3])
+    own = Conversation.objects.create(owner=user, parent=talk, kind="executor")
+    run = AgentRun.objects.create(conversation=talk, thread=own, task="Look.")
+    for place, row in enumerate(rows):
+        for number in (1, 2):
+            call = ToolCall.objects.create(
+                message=row, call_id=f"c{number}", name="f", arguments="{}", result="r" * 3_000, created_at=at
+            )
+            Paste.objects.create(message=row, number=number, start=9 - number, length=1)
+            Attachment.objects.create(
+                owner=user, conversation=talk, message=row, kind="text", name=f"{number}", media_type="text/plain",
+                size=3, data=b"abc", digest="d" * 64,
+            )  # fmt: skip
+        step = Message.objects.create(conversation=own, role="user", content="Look.", created_at=row.created_at)
+        AgentStep.objects.create(run=run, number=place, kind="assignment", call=call, message=step)
+    with CaptureQueriesContext(connection) as ran:
+        found = history.visible_since(talk.pk, rows[1].created_at)
+        parts = parts_of(found)
+    assert len(ran) == 5
+    orm = history.with_visible_parts(Message.objects.filter(pk__in=[rows[1].pk, rows[3].pk]).order_by("created_at"))
+    assert [row.pk for row in found] == [rows[1].pk, rows[3].pk]
+    assert parts == parts_of(list(orm))
+    assert len(parts) == 2 * (1 + 2 + 2 + 2) + 2
+
+
+def parts_of(rows: list[Message]) -> list[dict[str, Any]]:
+    """The columns of messages, their calls, steps, files and pastes; of deferred ones the names."""
+    found: list[Any] = []
+    for row in rows:
+        found.append(row)
+        for call in row.tool_calls.all():
+            found += [call, *call.steps.all()]
+        found += [*row.attachments.all(), *row.pastes.all()]
+    return [
+        {name: value for name, value in part.__dict__.items() if not name.startswith("_")}
+        | {"deferred": part.get_deferred_fields()}
+        for part in found
+    ]
