@@ -72,15 +72,17 @@ if not (DATA_DIR.is_dir() and os.access(DATA_DIR, os.W_OK)):
 
 private_files.make_private(DATA_DIR)
 
-DATABASE_URL = read("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
+DATABASE_URL = read("DATABASE_URL")
 SECRET_KEY = read("SECRET_KEY")
 if not SECRET_KEY:
-    if not DATABASE_URL.startswith("sqlite"):
+    if DATABASE_URL and not DATABASE_URL.startswith("sqlite"):
         raise ImproperlyConfigured("SECRET_KEY must be set where DATABASE_URL is not SQLite.")
     SECRET_KEY = private_files.read_or_make_secret(DATA_DIR / "secret_key")
 
 try:
-    DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
+    # A folder's name may have characters that an address gives another meaning, such as # and %.
+    in_folder = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "chatsite.sqlite3")}
+    DATABASES: dict[str, Any] = {"default": {**dj_database_url.parse(DATABASE_URL)} if DATABASE_URL else in_folder}
 except Exception:
     # Raise from None: the parser's own error quotes the address, password included.
     raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host:5432/name.") from None

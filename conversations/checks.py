@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from math import inf
+from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,28 +17,36 @@ LOG_FORMATS = ("line", "json")
 SIGN_UPS = ("invited", "open")
 IMAGE_URLS = ("never", "provider", "public")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
-MINIMUMS = {
-    "WEB_CONCURRENCY": 1,
-    "LEASE_SECONDS": 2,
-    "STOP_GRACE_SECONDS": 0,
-    "AUDIT_DAYS": 1,
-    "MAX_TURNS": 1,
-    "MAX_TURNS_PER_USER": 1,
-    "STORAGE_PER_USER_MB": 0,
-    "MONTHLY_TOKENS_PER_USER": 0,
-    "MONTHLY_USD_PER_USER": 0,
-    "MAX_COMPACTIONS_PER_USER": 1,
-    "MAX_REQUESTS": 2,
-    "API_REQUESTS_PER_MINUTE": 1,
-    "MAX_CALLS_PER_USER": 1,
-    "MAX_SOCKETS_PER_USER": 1,
-    "HEAD_SECONDS": 1,
-    "BODY_SECONDS": 1,
-    "UNREAD_SECONDS": 1,
+DOCUMENTS = ("text", "pass")
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/]+")
+DAY = 86_400
+MOST = 1_000_000_000
+"""More than any site needs of requests, turns, megabytes or dollars, and few enough for each database."""
+RANGES: dict[str, tuple[float, float]] = {
+    "WEB_CONCURRENCY": (1, 1_000),
+    "OPENAI_CONTEXT_WINDOW": (1_024, 100_000_000),  # less has no room for a system prompt, a message and a reply
+    "MODEL_TIMEOUT_SECONDS": (0.1, DAY),
+    "GATEWAY_PING_SECONDS": (0.1, DAY),
+    "GATEWAY_RETRIES": (0, 100),
+    "SHADOW_SHARE": (0, 1),
+    "LEASE_SECONDS": (2, DAY),
+    "STOP_GRACE_SECONDS": (0, DAY),
+    "AUDIT_DAYS": (1, 36_500),
+    "MAX_TURNS": (1, MOST),
+    "MAX_TURNS_PER_USER": (1, MOST),
+    "STORAGE_PER_USER_MB": (0, MOST),
+    "MONTHLY_TOKENS_PER_USER": (0, 1_000_000 * MOST),
+    "MONTHLY_USD_PER_USER": (0, MOST),
+    "MAX_COMPACTIONS_PER_USER": (1, MOST),
+    "MAX_REQUESTS": (2, MOST),
+    "API_REQUESTS_PER_MINUTE": (1, MOST),
+    "MAX_CALLS_PER_USER": (1, MOST),
+    "MAX_SOCKETS_PER_USER": (1, MOST),
+    "HEAD_SECONDS": (1, DAY),
+    "BODY_SECONDS": (1, DAY),
+    "UNREAD_SECONDS": (1, DAY),
 }
-"""The least values of settings that only have a lower bound."""
-SMALLEST_WINDOW = 1_024
-"""The least tokens of a window that holds a system prompt, a message and a reply."""
+"""The least and the greatest value of each setting that is a number."""
 
 
 @register
@@ -48,18 +57,10 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 def _faults() -> Iterator[str]:
     if len(settings.SECRET_KEY) < SHORTEST_KEY or settings.SECRET_KEY.startswith("django-insecure-"):
         yield f"SECRET_KEY must have at least {SHORTEST_KEY} characters, and be a secret."
-    window = settings.OPENAI_CONTEXT_WINDOW
-    if window is not None and window < SMALLEST_WINDOW:
-        yield f"OPENAI_CONTEXT_WINDOW must be at least {SMALLEST_WINDOW} tokens, not {window}."
-    if not 0 < settings.MODEL_TIMEOUT_SECONDS < inf:
-        yield "MODEL_TIMEOUT_SECONDS must be a number of seconds, more than 0."
-    if not 0.1 <= settings.GATEWAY_PING_SECONDS < inf:
-        yield "GATEWAY_PING_SECONDS must be a number of seconds, at least 0.1."
-    if not 0 <= settings.SHADOW_SHARE <= 1:
-        yield f"SHADOW_SHARE must be from 0 to 1, not {settings.SHADOW_SHARE}."
-    for name, least in MINIMUMS.items():
-        if not least <= getattr(settings, name) < inf:
-            yield f"{name} must be at least {least}."
+    for name, (least, most) in RANGES.items():
+        value = getattr(settings, name)
+        if value is not None and not least <= value <= most:
+            yield f"{name} must be from {least:,} to {most:,}, not {value}."
     for service in settings.SIGN_IN_SERVICES:
         address = "MICROSOFT_TENANT" if service.prefix == "MICROSOFT" else f"{service.prefix}_URL"
         if not (_is_address(service.url) and service.client_id and service.secret):
@@ -69,12 +70,22 @@ def _faults() -> Iterator[str]:
             yield f"{address} must name the tenant of one organisation, by its id or its domain."
     if settings.TRUSTED_USER_HEADER and not _trusts_few():
         yield "TRUSTED_USER_HEADER needs FORWARDED_ALLOW_IPS with the addresses of the proxy alone, not *."
+    if settings.MAILERS and not re.fullmatch(r"[^@\s]+@[^@\s]+", parseaddr(settings.EMAIL_FROM)[1]):
+        yield "EMAIL_FROM must be an address, such as chat@example.org."
     if settings.SIGN_UP not in SIGN_UPS:
         yield f"SIGN_UP must be one of {', '.join(SIGN_UPS)}."
     if settings.LOG_FORMAT not in LOG_FORMATS:
         yield f"LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}."
     if settings.GATEWAY_IMAGE_URLS not in IMAGE_URLS:
         yield f"GATEWAY_IMAGE_URLS must be one of {', '.join(IMAGE_URLS)}."
+    if settings.GATEWAY_DOCUMENTS not in DOCUMENTS:
+        yield f"GATEWAY_DOCUMENTS must be one of {', '.join(DOCUMENTS)}."
+    for origin in settings.GATEWAY_CORS_ORIGINS:
+        if origin not in ("*", "null") and not ORIGIN.fullmatch(origin):
+            yield f"GATEWAY_CORS_ORIGINS: {origin!r} must be an origin, such as https://app.example.org, or *."
+    for entry in settings.GATEWAY_PASS_THROUGH:
+        if not all(part.strip() for part in entry.partition("=")):
+            yield f"GATEWAY_PASS_THROUGH: {entry!r} must be a name and a model of this site, with = between."
     for entry in settings.GATEWAY_MODELS:
         if not all(part.strip() for part in entry.partition("=")):
             yield f"GATEWAY_MODELS: {entry!r} must be a name and a model of this site, with = between."
@@ -83,7 +94,7 @@ def _faults() -> Iterator[str]:
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
         yield f"METRICS_TOKEN must have at least {SHORTEST_TOKEN} characters."
     yield from _faults_of_many()
-    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"):
         if getattr(settings, name) and not _is_address(getattr(settings, name)):
             yield f"{name} must begin with http:// or https:// and name a host."
 
