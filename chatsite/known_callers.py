@@ -53,4 +53,4 @@ def _has_key(plain: str, address: str) -> bool:
 
 
 def _key(headers: dict[bytes, bytes]) -> str:
-    return api_keys.given_in(*(headers.get(name, b"").decode("latin1") for name in (b"authorization", b"x-api-key")))
+    return api_keys.key_in(*(headers.get(name, b"").decode("latin1") for name in (b"authorization", b"x-api-key")))

@@ -126,18 +126,18 @@ def _is_good(one: Admission, passwords: dict[int, int], sessions: set[str], keys
     return one.session in sessions and one.password == passwords[one.user_id]
 
 
-def tell(**_: object) -> None:
+def publish_access_change(**_: object) -> None:
     """Have every process check its connections after the commit, as a session, key or account may have ended."""
     transaction.on_commit(partial(publish, EVERYONE, Signal.ACCESS_CHANGED))
 
 
 def _person_saved(*, created: bool, update_fields: frozenset[str] | None, **_: object) -> None:
     if not created and update_fields != {"last_login"}:  # each sign-in writes only last_login
-        tell()
+        publish_access_change()
 
 
 def begin() -> None:
     """Connect the signals of the changes that this process makes itself."""
     post_save.connect(_person_saved, sender=User, dispatch_uid="admission")
     for sender in (User, Session, ApiKey):
-        post_delete.connect(tell, sender=sender, dispatch_uid="admission")
+        post_delete.connect(publish_access_change, sender=sender, dispatch_uid="admission")

@@ -57,7 +57,7 @@ def create_key(user: AbstractBaseUser, name: str) -> NewKey:
 def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
     """Revoke a key, at once; a key that was revoked before stays unchanged. Raises NotFound."""
     if _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()):
-        admission.tell()  # closes the connections that this key has opened
+        admission.publish_access_change()  # closes the connections that this key has opened
         audit.note(audit.Action.KEY_REVOKED, user, f"key {key_id}")
     key = _mine(user).filter(pk=key_id).first()
     if key is None:
@@ -108,12 +108,12 @@ def revoke_all(user: AbstractBaseUser) -> int:
     """Revoke all keys of a person, at once; returns how many were valid."""
     ended = _mine(user).filter(revoked_at=None).update(revoked_at=timezone.now())
     if ended:
-        admission.tell()
+        admission.publish_access_change()
         audit.note(audit.Action.KEY_REVOKED, user, f"{ended} keys")
     return ended
 
 
-def given_in(authorization: str, x_api_key: str) -> str:
+def key_in(authorization: str, x_api_key: str) -> str:
     """The key in a request's headers of these names, as a bearer or by itself; "" without one."""
     kind, _, plain = authorization.partition(" ")
     return plain.strip() if kind.lower() == "bearer" else x_api_key.strip()

@@ -53,7 +53,7 @@ def chosen(given: Mapping[str, Any]) -> Choices:
 
 def unsaved(conversation: Conversation, choices: Choices) -> Link:
     """The link that these choices make now, not stored. Raises Conflict for a chat without an answer."""
-    shown = history(conversation).filter(_told()).order_by("created_at")
+    shown = history(conversation).filter(_is_shown()).order_by("created_at")
     answer = shown.filter(role=Message.Role.ASSISTANT).last()
     if answer is None:
         raise Conflict(_("There is no answer to share yet."), code="nothing_to_share")
@@ -75,9 +75,9 @@ def unsaved(conversation: Conversation, choices: Choices) -> Link:
 
 
 def whole(conversation: Conversation) -> Link:
-    """A link to all that was said in a conversation up to now, not stored: what the people of its project read."""
-    latest = history(conversation).filter(_told()).order_by("created_at").values_list("created_at", flat=True).last()
-    return Link(conversation=conversation, since=BEGINNING, up_to=latest or conversation.updated_at)
+    """An unsaved link to all messages of a conversation up to now, as the people of its project read them."""
+    times = history(conversation).filter(_is_shown()).order_by("created_at").values_list("created_at", flat=True)
+    return Link(conversation=conversation, since=BEGINNING, up_to=times.last() or conversation.updated_at)
 
 
 def make(conversation: Conversation, choices: Choices) -> Link:
@@ -130,7 +130,7 @@ def messages_of(link: Link) -> QuerySet[Message]:
     """The messages that a link shows, in order: those that stood there when it was made."""
     stood = Q(replaced_by=None) | Q(replaced_by__created_at__gt=link.created_at)
     rows = Message.objects.filter(
-        stood, _told(), conversation=link.conversation_id, created_at__gte=link.since, created_at__lte=link.up_to
+        stood, _is_shown(), conversation=link.conversation_id, created_at__gte=link.since, created_at__lte=link.up_to
     )
     return rows.order_by("created_at")
 
@@ -149,7 +149,7 @@ def _live() -> QuerySet[Link]:
     return Link.objects.filter(Q(ends_at=None) | Q(ends_at__gt=timezone.now()))
 
 
-def _told() -> Q:
+def _is_shown() -> Q:
     """Messages of people and models: no system message, no reply that is still written or that only calls tools."""
     roles = (Message.Role.USER, Message.Role.ASSISTANT)
     has_words = ~Q(content="") | Q(role=Message.Role.USER)

@@ -71,3 +71,18 @@ def test_no_sentence_has_to_be_read_twice() -> None:
 )
 def test_a_sentence_like_that_is_found(sentence: str) -> None:
     assert [match for pattern in PATTERNS for match in matches(pattern, sentence)]
+
+
+NAMES = re.compile(r"_*(?:tell|told|said|say)(?:_\w+)?")
+"""Names of functions that tell nobody what they do: send, publish, add, messages, texts say more."""
+
+
+def test_functions_are_named_by_what_they_do_or_return() -> None:
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, functions) and NAMES.fullmatch(node.name)
+    ]
+    assert names == []

@@ -75,7 +75,7 @@ def abandon(conversation_id: UUID) -> None:
 def _abandon(conversation_id: UUID) -> None:
     for row in tool_calls.unfinished(Q(message__conversation=conversation_id)):
         tool_calls.end(row, None, error=STOPPED)
-        _tell(row)
+        _publish_call(row)
 
 
 async def _limited(limit: asyncio.Semaphore, work: Work, loaded: Loaded, row: ToolCall) -> None:
@@ -116,21 +116,21 @@ def _begin(work: Work, row: ToolCall) -> None:
         work.hold()
         row.status = Status.RUNNING
         row.save(update_fields=["status"])
-        _tell(row)
+        _publish_call(row)
 
 
 def _finish(work: Work, row: ToolCall, result: str | None, *, error: str, duration_ms: int) -> None:
     with transaction.atomic():
         work.hold()
         tool_calls.end(row, result, error=error, duration_ms=duration_ms)
-        _tell(row)
+        _publish_call(row)
 
 
-def _tell(row: ToolCall) -> None:
+def _publish_call(row: ToolCall) -> None:
     """Publish a call's present state to the conversation; an executor's call is published as a step of its run."""
     conversation = Conversation.objects.select_related("model").get(messages=row.message_id)
     if conversation.parent_id is not None:
-        runs.tell_step(row.message_id)
+        runs.publish_step(row.message_id)
         return
     payload = call_json(row, conversation.window, most=settings.TOOL_RESULT_MAX_CHARS)
     transaction.on_commit(

@@ -35,10 +35,10 @@ async def go_on(work: Work, run: AgentRun) -> str:
         raise ToolFailed(FAILED.format(run.error))
     try:
         for left in reversed(range(MAX_REPLY_REQUESTS)):
-            if told := await sync_to_async(_told)(run):
+            if told := await sync_to_async(_answer_of)(run):
                 return told
             await _step(work, run, may_call=left > 0)
-        return await sync_to_async(_told)(run) or _failed("it does not stop calling tools")
+        return await sync_to_async(_answer_of)(run) or _failed("it does not stop calling tools")
     except (ModelError, Refused, ToolFailed) as fault:
         reason = str(fault)
         await retry_on_database_error(partial(_fail, work, run, reason))
@@ -87,7 +87,7 @@ def _kind(run: AgentRun, answer: Answer) -> str:
     return Kind.PARTIAL if PARTIAL.match(answer.text) and run.turns < MAX_TASK_TURNS else Kind.RESULT
 
 
-def _told(run: AgentRun) -> str:
+def _answer_of(run: AgentRun) -> str:
     """The last step's answer to the planner; "" if that step is not an answer."""
     step = runs.last_step(run)
     text = PARTIAL.sub("", step.message.content, count=1)

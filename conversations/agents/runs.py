@@ -49,7 +49,7 @@ def begin(work: Work, call_id: str, task: str) -> AgentRun:
             **{name: getattr(parent, name) for name in INHERITED},
         )
         run = AgentRun.objects.create(conversation=parent, thread=thread, task=task)
-        _say(run, Kind.ASSIGNMENT, task, call=_call(work, call_id), is_protected=True)
+        _add_step(run, Kind.ASSIGNMENT, task, call=_call(work, call_id), is_protected=True)
         publish_run(run)
     return run
 
@@ -68,7 +68,7 @@ def clarify(work: Work, call_id: str, message: str) -> AgentRun:
         run.save(update_fields=["turns", "status"])
         model = Conversation.objects.filter(pk=run.conversation_id).values("model")
         Conversation.objects.filter(pk=run.thread_id).update(model=model, updated_at=timezone.now())
-        _say(run, Kind.CLARIFICATION, message, call=_call(work, call_id))
+        _add_step(run, Kind.CLARIFICATION, message, call=_call(work, call_id))
         publish_run(run)
     return run
 
@@ -123,7 +123,7 @@ def publish_run(run: AgentRun) -> None:
         transaction.on_commit(partial(publish, run.conversation_id, EventType.RUN_UPDATED, run=payload))
 
 
-def tell_step(message_id: UUID) -> None:
+def publish_step(message_id: UUID) -> None:
     """Publish, after the commit, a step as it is now; its text is cut to the length of tool results for a model."""
     step = AgentStep.objects.select_related("run__thread__model", "message").filter(message=message_id).first()
     if step and hub.is_heard(step.run.conversation_id):
@@ -132,7 +132,7 @@ def tell_step(message_id: UUID) -> None:
         transaction.on_commit(partial(publish, step.run.conversation_id, EventType.STEP_CREATED, **where))
 
 
-def _say(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fields: Any) -> None:
+def _add_step(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fields: Any) -> None:
     """Store a planner's message to the executor, with the role of a user, and its step."""
     message = Message.objects.create(
         conversation_id=run.thread_id,
@@ -152,7 +152,7 @@ def next_step_moment(run: AgentRun) -> datetime:
 
 def _step(run: AgentRun, kind: str, message: Message, *, call: ToolCall | None = None) -> AgentStep:
     step = AgentStep.objects.create(run=run, number=run.steps.count() + 1, kind=kind, message=message, call=call)
-    tell_step(message.pk)
+    publish_step(message.pk)
     return step
 
 

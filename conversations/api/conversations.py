@@ -67,7 +67,7 @@ def create_conversation(request: Request, body: schema.NewConversation) -> dict[
     with transaction.atomic():
         row.save()
         ledger.set_rules(row.pk, row.rules)
-    return _told(row)
+    return _with_goal(row)
 
 
 @router.get(
@@ -102,7 +102,7 @@ def list_conversations(
 )
 def read_conversation(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Its settings, its goal, and how reliable its model is at this length."""
-    return _told(get_conversation(request.auth, conversation_id, kinds=TO_READ))
+    return _with_goal(get_conversation(request.auth, conversation_id, kinds=TO_READ))
 
 
 @router.patch(
@@ -121,7 +121,7 @@ def change_conversation(request: Request, conversation_id: UUID, body: schema.Co
     if "project" in changes:
         changes["project"] = _project(request, body.project)
     settings.change(conversation, **changes)
-    return _told(conversation)
+    return _with_goal(conversation)
 
 
 @router.delete(
@@ -136,7 +136,7 @@ def delete_conversation(request: Request, conversation_id: UUID) -> None:
     conversations.delete(disposable_conversation(request.auth, conversation_id))
 
 
-def _told(conversation: Conversation) -> dict[str, Any]:
+def _with_goal(conversation: Conversation) -> dict[str, Any]:
     """The conversation as JSON, with its goal and its reliability."""
     goal, trust = goals.active_goal(conversation.pk), reliability_of(conversation)
     return conversation_json(conversation) | {

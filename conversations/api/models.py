@@ -21,10 +21,13 @@ router = Router(tags=["models"])
 def list_models(request: Request) -> dict[str, Any]:
     """The models that are enabled for chat, without their keys and addresses."""
     default = default_profile(request.auth.pk)
-    return {"items": [_told(row, is_default=row == default) for row in chat_profiles(request.auth.pk)], "next": None}
+    return {
+        "items": [_model_json(row, is_default=row == default) for row in chat_profiles(request.auth.pk)],
+        "next": None,
+    }
 
 
-def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
+def _model_json(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
     window = profile.usable_window
     return {
         "name": profile.name,

@@ -31,10 +31,10 @@ def search_messages(request: Request, q: Words, cursor: Cursor = None, limit: Li
     Titles come first, the latest change first, then messages, the best match first. Replaced messages are not found.
     """
     found = search.find_hits(request.auth, q, after=cursor, limit=limit)
-    return {"items": [_told(hit) for hit in found.hits], "next": found.next, "incomplete": found.is_incomplete}
+    return {"items": [_hit_json(hit) for hit in found.hits], "next": found.next, "incomplete": found.is_incomplete}
 
 
-def _told(hit: search.SearchHit) -> dict[str, Any]:
+def _hit_json(hit: search.SearchHit) -> dict[str, Any]:
     conversation, message = hit.conversation, hit.message
     return {
         "conversation": {"id": str(conversation.pk), "title": conversation.title, "archived": conversation.archived},

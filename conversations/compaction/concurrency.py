@@ -34,7 +34,7 @@ class ConcurrencyLimiter:
             yield slot
         finally:
             self._slots.discard(slot)
-            await asyncio.shield(self._tell())
+            await asyncio.shield(self._notify())
 
     def halve(self, refused: Slot) -> None:
         """Lower the limit by which the refused request was sent, unless another refusal has lowered it already."""
@@ -59,6 +59,6 @@ class ConcurrencyLimiter:
                     return slot
             await self._sleep(pause)
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._freed:
             self._freed.notify_all()

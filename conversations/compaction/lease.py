@@ -226,10 +226,10 @@ async def advance(row: Compaction, stage: str, percent: int, *, summariser: str,
     if not await sync_to_async(held(row).update)(stage=stage, percent=percent, summariser=summariser, **more):
         raise LeaseLost
     row.stage = stage
-    _tell(row, percent)
+    _publish_progress(row, percent)
 
 
-def _tell(row: Compaction, percent: int) -> None:
+def _publish_progress(row: Compaction, percent: int) -> None:
     publish(row.conversation_id, EventType.COMPACTION_PROGRESS, **progress_json(row, percent))
 
 
@@ -251,7 +251,7 @@ async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict)
 
     async def watch() -> None:
         nonlocal has_cut
-        await kept.watch(news, partial(_tell_news, row))
+        await kept.watch(news, partial(_publish_changes, row))
         if row.is_active:  # otherwise the worker itself has ended the row
             has_cut = True
             work.cancel()
@@ -274,6 +274,6 @@ async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict)
                 work.uncancel()
 
 
-def _tell_news(row: Compaction, changed: dict[str, Any]) -> None:
+def _publish_changes(row: Compaction, changed: dict[str, Any]) -> None:
     if "percent" in changed:
-        _tell(row, changed["percent"])
+        _publish_progress(row, changed["percent"])

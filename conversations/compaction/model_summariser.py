@@ -152,7 +152,7 @@ class ModelSummariser:
                 if self._has_failed:  # meanwhile: the summary that this passage is a part of will not be made
                     raise ModelError("another part could not be summarised")
                 try:
-                    return await self._asked(passage, returned=CROWDED if slot.limit > 1 else frozenset())
+                    return await self._reply(passage, returned=CROWDED if slot.limit > 1 else frozenset())
                 except ModelError as fault:
                     if not self._is_crowded(fault, slot):
                         failed += 1
@@ -187,7 +187,7 @@ class ModelSummariser:
     def _allow(self) -> None:
         self._attempts.allow(ATTEMPTS + self._passages - 1 + self._refused)
 
-    async def _asked(self, passage: Passage, *, returned: frozenset[str]) -> Reply:
+    async def _reply(self, passage: Passage, *, returned: frozenset[str]) -> Reply:
         self.has_asked = True
         prompt, size = self._request(passage)
         own = Attempts(self._attempts.most, within=self._attempts, returned=returned)

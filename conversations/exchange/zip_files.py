@@ -117,7 +117,7 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
         raise fault("file", f"the zip file has two: {', '.join(one.filename[:100] for one in chosen[:2])}.")
     total = sum(member.file_size for member in several)
     if total > MAX_BYTES:
-        raise fault(_told(several[0]), f"at most {MAX_BYTES:,} bytes when it is unpacked, not {total:,}.")
+        raise fault(_place(several[0]), f"at most {MAX_BYTES:,} bytes when it is unpacked, not {total:,}.")
     return several
 
 
@@ -131,7 +131,7 @@ def _require_plain_name(name: str) -> None:
 
 
 def _content(archive: ZipFile, member: ZipInfo) -> bytes:
-    place = _told(member)
+    place = _place(member)
     if member.flag_bits & ENCRYPTED:
         raise fault(place, "is encrypted: it cannot be read.")
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
@@ -143,5 +143,5 @@ def _content(archive: ZipFile, member: ZipInfo) -> bytes:
         return file.read(member.file_size + 1)
 
 
-def _told(member: ZipInfo) -> str:
+def _place(member: ZipInfo) -> str:
     return f"file, {member.filename[:100]}"

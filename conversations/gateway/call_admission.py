@@ -61,7 +61,7 @@ def signed_in(request: HttpRequest, call: Call) -> None:
         request.get_host()
     except DisallowedHost:
         raise Invalid("host: this site has another name.", field="host") from None
-    plain = api_keys.given_in(request.headers.get("Authorization", ""), request.headers.get("X-Api-Key", ""))
+    plain = api_keys.key_in(request.headers.get("Authorization", ""), request.headers.get("X-Api-Key", ""))
     call.key = api_keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
     if call.key is None:
         raise Unauthenticated

@@ -57,7 +57,7 @@ async def forwarded(
         return await _searched(asked, body, state, call, protocol)
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
     call.left_out = tuple(sorted({*call.left_out, *provider.left_out}))
-    of = replace(_asked(asked, call), tokens=call.before if state else None)
+    of = replace(_caller_request(asked, call), tokens=call.before if state else None)
     telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
     if not (provider.is_stream and asked.is_stream):
         content, call.spent = await provider_stream.whole(provider)
@@ -86,10 +86,10 @@ async def _searched(
     call.answered()
     record_later(call)
     telling = COMPACTED_CHAT if protocol is CHAT else protocol
-    return await _whole(json.dumps(completion).encode(), _asked(asked, call), call, telling, asked)
+    return await _whole(json.dumps(completion).encode(), _caller_request(asked, call), call, telling, asked)
 
 
-def _asked(asked: GatewayRequest, call: Call) -> CallerRequest:
+def _caller_request(asked: GatewayRequest, call: Call) -> CallerRequest:
     async def hold(answer: Json) -> None:
         if asked.protocol.hold:
             with suppress(DatabaseError, InterfaceError):  # a later request that names it is refused, this one is not

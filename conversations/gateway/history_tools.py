@@ -44,7 +44,7 @@ async def answer(asked: GatewayRequest, body: Json, state: State, call: Call) ->
         for left in reversed(range(MAX_ROUNDS + 1)):
             tools = [*own, *(as_functions(HISTORY) if left else ())]
             offered = {"tools": tools} if tools else {}
-            completion = await _asked(asked, plain | {"messages": messages} | offered, call)
+            completion = await _answer(asked, plain | {"messages": messages} | offered, call)
             completion_tokens += int((completion.get("usage") or {}).get("completion_tokens") or 0)
             said = completion["choices"][0]["message"]
             calls = said.get("tool_calls") or []
@@ -63,7 +63,7 @@ async def answer(asked: GatewayRequest, body: Json, state: State, call: Call) ->
     return completion
 
 
-async def _asked(asked: GatewayRequest, body: Json, call: Call) -> Json:
+async def _answer(asked: GatewayRequest, body: Json, call: Call) -> Json:
     async with ask_upstream(asked.profile, body, asking=call.asking) as provider:
         content, spent = await provider_stream.whole(provider)
     if spent:

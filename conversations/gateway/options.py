@@ -76,7 +76,7 @@ def left_out(given: dict[str, Any], known: frozenset[str] | None) -> tuple[str, 
     Raises Invalid, naming the field, if an administrator has them refused, or if the answer needs the option.
     """
     allowed = PASSED | set(settings.GATEWAY_OPTIONS) if known is None else known
-    names = sorted(name for name in given.keys() - allowed if not _says_nothing(name, given[name]))
+    names = sorted(name for name in given.keys() - allowed if not _is_default(name, given[name]))
     for name in names:
         if name in NEEDED or settings.GATEWAY_UNKNOWN_OPTIONS == REFUSE:
             raise _refused(name)
@@ -105,7 +105,7 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in allowed - unset} | lowered
 
 
-def _says_nothing(name: str, value: object) -> bool:
+def _is_default(name: str, value: object) -> bool:
     """Whether an option only asks for the default, as some clients always do; it is left out then."""
     default = {"store": (False,), "service_tier": ("auto", "default")}.get(name, ())
     return value in (None, False, "", [], {}) or value in default

@@ -97,17 +97,17 @@ def _opened_calls() -> QuerySet[ToolCall]:
 
 
 def _steps_to_executors() -> Prefetch[str]:
-    return Prefetch("steps", said_to_executors().annotate(place=place_of_run(OuterRef("run"))).select_related("run"))
+    return Prefetch("steps", planner_steps().annotate(place=place_of_run(OuterRef("run"))).select_related("run"))
 
 
-def said_to_executors() -> QuerySet[AgentStep]:
+def planner_steps() -> QuerySet[AgentStep]:
     """The steps that planners sent to executors, as far as their tool calls still exist."""
     return AgentStep.objects.filter(kind__in=AgentStep.BY_PLANNER, call__isnull=False)
 
 
 def place_of_run(run: OuterRef) -> Coalesce:
     """The call at which a run is shown: its first call in a message shown in full, else its first call."""
-    calls = said_to_executors().filter(run=run).order_by("number").values("call")
+    calls = planner_steps().filter(run=run).order_by("number").values("call")
     is_live = Q(call__message__created_at__gt=F("run__conversation__compressed_at"))
     is_shown = is_live | Q(run__conversation__compressed_at=None) | Q(call__message__is_protected=True)
     return Coalesce(Subquery(calls.filter(is_shown)[:1]), Subquery(calls[:1]))

@@ -65,7 +65,7 @@ def parsed(query: str) -> Query:
 def best(
     rows: QuerySet[Message], query: str, *, scope: str, is_own: Callable[[Message], bool], within: UUID | None = None
 ) -> list[Message] | None:
-    """The best rows for a query that `is_own` accepts: at most POOL, the best first, of equal ones the latest.
+    """The rows for a query that `is_own` accepts: at most POOL, the best first; among equals the latest first.
 
     The owner is checked after a row was read by its id: with the owner or the conversation in the query, SQLite would
     read all of their rows in search of a few. `within` a conversation, its tools' results are searched too.
@@ -117,7 +117,7 @@ def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *,
 
 
 def _has(text: str, literal: str, word: str) -> bool:
-    """Whether a text has a literal text, or the word that may stand in its place ("": none)."""
+    """Whether a text contains the literal text, or the single word that may replace it ("": none)."""
     return literal in text or bool(word and re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text))
 
 

@@ -138,7 +138,7 @@ def used_by(run: AgentRun) -> FlowUsage | None:
 
 def shown_at(run: AgentRun) -> ToolCall | None:
     """The planner's tool call in whose place a page shows the run."""
-    place = history.said_to_executors().filter(run=run).values(place=history.place_of_run(OuterRef("run")))[:1]
+    place = history.planner_steps().filter(run=run).values(place=history.place_of_run(OuterRef("run")))[:1]
     return history.visible_calls().filter(pk=Subquery(place)).select_related("message").first()
 
 

@@ -80,10 +80,10 @@ class Relay:
                     self._send(), SEND_TIMEOUT_SECONDS
                 )  # an unanswered send would hold the layer's lock
             except Exception as error:
-                self._say(up=False, why=error)
+                self._log_state(up=False, why=error)
                 await asyncio.sleep(BEAT_SECONDS)
             else:
-                self._say(up=True)
+                self._log_state(up=True)
 
     async def _send(self) -> None:
         events, self.outbox = self.outbox, []
@@ -99,7 +99,7 @@ class Relay:
                 while True:
                     self._heed(await self.layer.receive(channel))
             except Exception as error:
-                self._say(up=False, why=error)
+                self._log_state(up=False, why=error)
                 await asyncio.sleep(BEAT_SECONDS)
 
     def _heed(self, content: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Relay:
         self.heard.put(sender, number)
         return last is not None and number != last + 1
 
-    def _say(self, *, up: bool, why: Exception | None = None) -> None:
+    def _log_state(self, *, up: bool, why: Exception | None = None) -> None:
         if up and not self.is_up:
             logger.warning("Redis is there again: pages fetch what they have missed.")
         elif not up and self.is_up:

@@ -38,7 +38,7 @@ def unfound_in(
     facts = dict.fromkeys(fact for claim in claims for fact in hard_facts(claim.text, kinds=kinds))
     if not facts:
         return frozenset()
-    said, other = _said_by(turns), SourceTexts((without_marks(text), None) for text in beside)
+    said, other = _texts_of(turns), SourceTexts((without_marks(text), None) for text in beside)
     return frozenset(
         fact.text for fact in facts if not said.has(fact) and (fact.text in doubted or not other.has(fact))
     )
@@ -123,7 +123,7 @@ def source_text(turn: Turn) -> str:
     return " ".join((turn.captioned, *(text for call in calls for text in call)))
 
 
-def _said_by(turns: Iterable[Turn]) -> SourceTexts:
+def _texts_of(turns: Iterable[Turn]) -> SourceTexts:
     texts = ((text, turn.created_at.date()) for turn in turns for text in (source_text(turn), speaker_of(turn)))
     return SourceTexts(texts)
 

@@ -26,7 +26,7 @@ MIN_DECISION_WORDS = 4
 """A decision in fewer words names nothing: "Decision made."."""
 
 
-def _says_enough(statement: str) -> bool:
+def _is_long_enough(statement: str) -> bool:
     return len(statement.split()) >= MIN_DECISION_WORDS or not statement.isascii()
 
 
@@ -35,7 +35,7 @@ def section_of(statement: str) -> tuple[str, str]:
     small = statement.lower()
     if not _ANY.search(small):
         return CONTEXT, ""
-    if _DECISION.search(small) and not statement.rstrip().endswith("?") and _says_enough(statement):
+    if _DECISION.search(small) and not statement.rstrip().endswith("?") and _is_long_enough(statement):
         return DECISIONS, ""
     for label, cue in _STATE:
         if cue.search(small):

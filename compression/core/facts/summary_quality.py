@@ -73,7 +73,7 @@ def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] |
     if len(content) >= MIN_WORDS_FOR_UNRELATED and content.isdisjoint(source):
         raise CompactionFailed("validate", "the summary has nothing from its messages")
     important = (facts_of(passage) if facts is None else facts)[:FACTS_LOOKED_FOR]
-    is_judged = len(important) >= SEVERAL_FACTS and _says_much(text)
+    is_judged = len(important) >= SEVERAL_FACTS and _has_content(text)
     if is_judged and not (holds_any(important, text) or _is_about(passage.goal, words)):
         raise CompactionFailed("validate", "the summary has no fact from its messages")
 
@@ -162,6 +162,6 @@ def _is_about(goal: str, words: Iterable[str]) -> bool:
     return len(_content(words_of(goal)).intersection(words) - ENGLISH) >= 2
 
 
-def _says_much(text: str) -> bool:
+def _has_content(text: str) -> bool:
     """Whether the text has enough words, without its marks of the goal's progress, to be judged by missing parts."""
     return len(_content(words_of(parse_marks(text)[0]))) >= MIN_WORDS_FOR_FACTS

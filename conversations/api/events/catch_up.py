@@ -53,7 +53,7 @@ class MissedEvents:
     ended: set[tuple[str, str]] = field(default_factory=set)
     """The compactions whose end is among the events, with their status."""
 
-    def tell(self, event: Event, **place: Any) -> None:
+    def send(self, event: Event, **place: Any) -> None:
         self.place = self.place._replace(**place)
         self.events.append(SentEvent(event, self.place))
 
@@ -73,19 +73,19 @@ def since(conversation_id: UUID, place: Cursor | None, *, resync: bool = False) 
         news = _news(conversation, place) or []
     missed = MissedEvents(place, place)
     for message in _called_before(conversation, place) if place.received == 0 else ():
-        _tell_calls(missed, message, conversation.window)
+        _add_calls(missed, message, conversation.window)
     for message in news:
-        _tell_message(missed, message, conversation.window)
+        _add_message(missed, message, conversation.window)
     resync = resync or any(message.replaced_by_id for message in news)
-    _tell_run(missed, conversation)
-    _tell_compactions(missed, conversation)
+    _add_run(missed, conversation)
+    _add_compactions(missed, conversation)
     if cursor.print_of(conversation.title) != place.title:
         event = Event(EventType.TITLE_UPDATED, {"title": conversation.title})
-        missed.tell(event, title=cursor.print_of(conversation.title))
+        missed.send(event, title=cursor.print_of(conversation.title))
     if used := usage.usage_of_conversation(conversation):
-        missed.tell(Event(EventType.USAGE_UPDATED, usage_json(used)))
+        missed.send(Event(EventType.USAGE_UPDATED, usage_json(used)))
     if resync or missed.place.version != conversation.compression_version:
-        missed.tell(RESYNC, version=conversation.compression_version)
+        missed.send(RESYNC, version=conversation.compression_version)
     return missed
 
 
@@ -110,30 +110,30 @@ def _news(conversation: Conversation, place: Cursor) -> list[Message] | None:
     return found if len(found) <= MAX_MISSED + 1 else None
 
 
-def _tell_message(missed: MissedEvents, row: Message, window: Window) -> None:
+def _add_message(missed: MissedEvents, row: Message, window: Window) -> None:
     """Send the part of a message that the program lacks. A replaced message is sent only to a program that knows it."""
     at, payload = microseconds(row.created_at), message_json(row, window)
     if at > missed.place.at:
         if row.replaced_by_id:
             return
-        missed.tell(
+        missed.send(
             Event(EventType.MESSAGE_CREATED, {"message": payload | _begun(row)}), at=at, received=_received(row)
         )
     if missed.place.received == ENDED:
         return
-    _tell_words(missed, row)
+    _add_words(missed, row)
     if row.is_streaming:
         missed.reply_id = str(row.pk)
     else:
-        missed.tell(Event(event_types.ended(failed=row.is_failed), {"message": payload}), received=ENDED)
-        _tell_calls(missed, row, window)
+        missed.send(Event(event_types.ended(failed=row.is_failed), {"message": payload}), received=ENDED)
+        _add_calls(missed, row, window)
 
 
-def _tell_calls(missed: MissedEvents, row: Message, window: Window) -> None:
+def _add_calls(missed: MissedEvents, row: Message, window: Window) -> None:
     """Send each tool call as it is now."""
     for call in row.tool_calls.all():
         payload = call_json(call, window, most=settings.TOOL_RESULT_MAX_CHARS)
-        missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": payload}))
+        missed.send(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": payload}))
 
 
 def _called_before(conversation: Conversation, place: Cursor) -> list[Message]:
@@ -142,11 +142,11 @@ def _called_before(conversation: Conversation, place: Cursor) -> list[Message]:
     return list(earlier.order_by("-created_at").prefetch_related("tool_calls")[:1])
 
 
-def _tell_run(missed: MissedEvents, conversation: Conversation) -> None:
+def _add_run(missed: MissedEvents, conversation: Conversation) -> None:
     """Send an agent's latest run as it is now, without its steps."""
     if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
         used = usage.flow_usage(transcript.load(run.thread_id))
-        missed.tell(Event(EventType.RUN_UPDATED, {"run": run_with_usage_json(run, used)}))
+        missed.send(Event(EventType.RUN_UPDATED, {"run": run_with_usage_json(run, used)}))
 
 
 def _begun(row: Message) -> dict[str, str]:
@@ -163,25 +163,25 @@ def _received(row: Message) -> int:
     return len(row.content) if row.role == Message.Role.ASSISTANT else ENDED
 
 
-def _tell_words(missed: MissedEvents, row: Message) -> None:
+def _add_words(missed: MissedEvents, row: Message) -> None:
     at, text = missed.place.received, running_replies.text_so_far(row) if row.is_streaming else row.content
     if len(text) > at:
         event = Event(EventType.MESSAGE_DELTA, {"id": str(row.pk), "text": text[at:], "at": at})
-        missed.tell(event, received=len(text))
+        missed.send(event, received=len(text))
 
 
-def _tell_compactions(missed: MissedEvents, conversation: Conversation) -> None:
+def _add_compactions(missed: MissedEvents, conversation: Conversation) -> None:
     """Send the compactions that ended since, and the running one."""
     since = moment_at(missed.place.folded)
     for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MAX_MISSED]:
         missed.ended.add((str(row.pk), row.status))
         version = missed.place.version + (row.status == Compaction.Status.SUCCEEDED)
-        missed.tell(completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
+        missed.send(completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
     for row in conversation.compactions.filter(status__in=Compaction.ACTIVE):
         if missed.place.folding != (id := cursor.short(row.pk)):
-            missed.tell(Event(EventType.COMPACTION_STARTED, started_json(row)), folding=id)
+            missed.send(Event(EventType.COMPACTION_STARTED, started_json(row)), folding=id)
         if row.stage:
-            missed.tell(Event(EventType.COMPACTION_PROGRESS, progress_json(row, row.percent)))
+            missed.send(Event(EventType.COMPACTION_PROGRESS, progress_json(row, row.percent)))
 
 
 def completed(row: Compaction) -> Event:

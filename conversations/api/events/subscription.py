@@ -66,7 +66,7 @@ class Subscription:
         if event == RESYNC or self._lacks(event):
             before = await self._read(resync=event == RESYNC)
         fresh = self._fresh(event)
-        return [*before, self._tell(fresh)] if fresh else before
+        return [*before, self._sent(fresh)] if fresh else before
 
     def _fresh(self, event: Event) -> Event | None:
         """The part of an event that was not sent from the rows already."""
@@ -103,7 +103,7 @@ class Subscription:
         self._blind_until = self.listener.loop.time() + BLIND_SECONDS
         return True
 
-    def _tell(self, event: Event) -> SentEvent:
+    def _sent(self, event: Event) -> SentEvent:
         self.place = self.place.after(event)
         if event.type == EventType.MESSAGE_CREATED:
             self.reply_id = event.data["message"]["id"] if self.place.received == 0 else ""

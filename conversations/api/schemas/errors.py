@@ -1,4 +1,4 @@
-"""How every refusal looks."""
+"""The body of every refusal."""
 
 from __future__ import annotations
 

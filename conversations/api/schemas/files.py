@@ -79,7 +79,7 @@ class ExportedUsage(BaseModel):
 
 
 class ExportedMessage(BaseModel):
-    """A message, or after it the result of a call that it made, as OpenAI's API has them."""
+    """A message in the form of OpenAI's API; results of its tool calls follow it as messages of their own."""
 
     role: Role = about("Who says it.", "user")
     content: str = about("Its text.", "Which port does billing use?")
@@ -104,7 +104,7 @@ class ExportedMessage(BaseModel):
 
 
 class ExportedEntry(BaseModel):
-    """An entry of the ledger; one that is in force comes in as noted."""
+    """An entry of the ledger. An import notes it again if it is in force."""
 
     kind: Kind = about("Its kind.", "rule")
     text: str = about("The person's own words: a whole sentence.", "Never use port 8080.")
@@ -161,7 +161,7 @@ class ExportedRun(BaseModel):
 
 
 class Export(BaseModel):
-    """Our own form, which can be imported again."""
+    """A conversation in this site's own form, which can be imported again."""
 
     format: Literal["chatsite"] = about("What this is.", "chatsite")
     version: int = about("Of this form.", 4, ge=1)

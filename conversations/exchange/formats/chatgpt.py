@@ -10,7 +10,7 @@ from typing import Any
 from conversations.exchange.document import ImportedCall, ImportedMessage, ImportedResult, ImportedSource
 from conversations.exchange.fields import fault, read_object
 from conversations.exchange.formats import foreign_text
-from conversations.exchange.formats.chatgpt_messages import ShownMessage, instructions_in, said_in
+from conversations.exchange.formats.chatgpt_messages import ShownMessage, instructions_in, shown_message
 from conversations.exchange.formats.foreign_images import Images
 from conversations.exchange.formats.tree import latest_leaf, parents_in, path, read_nodes
 from conversations.models import Message
@@ -30,7 +30,7 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Imp
     messages = _branch(data)
     slug = foreign_text.stored(data.get("default_model_slug"))
     images = images or Images()
-    shown = [one for place, message in messages if (one := said_in(place, message, images, model=slug))]
+    shown = [one for place, message in messages if (one := shown_message(place, message, images, model=slug))]
     opening = [one for one in shown[:1] if one.role == Role.SYSTEM]
     lines, results = _lines(shown[len(opening) :])
     id = foreign_text.stored(data.get("conversation_id") or data.get("id"))

@@ -46,7 +46,7 @@ class ShownMessage:
         return bool(asked) and other.role == Message.Role.TOOL and asked == answers
 
 
-def said_in(place: str, message: dict[str, Any], images: Images, *, model: str = "") -> ShownMessage | None:
+def shown_message(place: str, message: dict[str, Any], images: Images, *, model: str = "") -> ShownMessage | None:
     """The message of an entry; None if it is hidden, reasoning or custom instructions. Raises Invalid, naming the
     place.
 

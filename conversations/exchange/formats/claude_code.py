@@ -70,7 +70,7 @@ def _take(line: dict[str, Any], read: SessionMessages) -> None:
     message, at = line["message"], line.get("timestamp")
     content = message.get("content")
     if line["type"] == "user":
-        read.said_in_blocks(content, at, _typed)
+        read.add_blocks(content, at, _typed)
         return
     model = message.get("model")
     model = "" if model == SYNTHETIC else model

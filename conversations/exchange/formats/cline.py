@@ -34,7 +34,7 @@ def read_conversation(data: dict[str, Any], images: Images) -> ImportedSource:
 
 def _take(message: dict[str, Any], read: SessionMessages, *, reply: str) -> None:
     if message.get("role") == "user":
-        read.said_in_blocks(message.get("content"), message.get("ts"), _typed)
+        read.add_blocks(message.get("content"), message.get("ts"), _typed)
     else:
         model = foreign_text.as_object(message.get("modelInfo")).get("id")
         read.replied_in_blocks(reply, message.get("content"), message.get("ts"), model=model)

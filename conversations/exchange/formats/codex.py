@@ -113,7 +113,7 @@ def _take(step: _Step, read: SessionMessages, *, reply: str) -> None:
     kind = foreign_text.stored(item.get("type"))
     if kind == "message":
         if item.get("role") == "user":
-            read.said(item.get("content") or "", at)
+            read.add_message(item.get("content") or "", at)
         elif item.get("role") == "assistant":
             read.replied(reply, result_text(item), at, model=model)
     elif kind.endswith("_output"):

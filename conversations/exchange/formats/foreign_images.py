@@ -19,14 +19,14 @@ _DATA = re.compile(r"data:image/[\w.+-]{1,40};base64,")
 
 
 class Images:
-    """The images of one export, those within its text and, by their ids, those `beside` it."""
+    """The images of one export: those inside its text, and those in files beside it, by id."""
 
     def __init__(self, beside: Mapping[str, bytes] | None = None) -> None:
         self._beside = beside or {}
         self._left = MAX_READ
 
     def at_address(self, name: str, address: object) -> Attachment | None:
-        """The image in an address of data; None for any other address, and for a file that is no image."""
+        """The image of a `data:` address; None for other addresses and for data that is no image."""
         head = _DATA.match(address) if isinstance(address, str) else None
         if head is None:
             return None
@@ -36,12 +36,12 @@ class Images:
             return None
 
     def beside(self, id: str, name: str) -> Attachment | None:
-        """The image with this id; None if it is not there."""
+        """The image with this id; None if the export has no such file."""
         data = self._beside.get(id)
         return self._read(name or id, data) if data else None
 
     def _read(self, name: str, data: bytes) -> Attachment | None:
-        """The image as an unsaved row, without the place and time of a photo; None for one that is not imported."""
+        """The image as an unsaved row, without a photo's place and time; None if it cannot be imported."""
         if not images.is_image(data) or not self._left:
             return None
         self._left -= 1
@@ -63,5 +63,5 @@ class Images:
 
 
 def fit(found: list[Attachment]) -> bool:
-    """Whether a message may have one image more."""
+    """Whether the message has room for another image."""
     return len(found) < MAX_PENDING

@@ -96,7 +96,7 @@ def _take(message: dict[str, Any], read: SessionMessages) -> None:
             typed.append(image_part(inline.get("mimeType"), inline.get("data")) if inline else part)
         elif not part.get("thought") and (text := foreign_text.stored(part.get("text"))):
             read.replied(reply, text, at, model=model)
-    read.said(typed, at)
+    read.add_message(typed, at)
     calls = foreign_text.objects(message.get("toolCalls"))
     for call in calls:
         read.called(reply, call.get("id"), call.get("name"), call.get("args"), at, model=model)

@@ -1,6 +1,6 @@
 """Converts a message in another API's form to the form of OpenAI's chat completions.
 
-Read are parts and Anthropic's blocks, arguments as objects, dates as numbers, and other names of the roles.
+It reads parts, Anthropic's blocks, arguments as objects, dates as numbers, and other names of the roles.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ DATES = ("created_at", "timestamp", "create_time")
 
 
 def is_message(value: object) -> bool:
-    """Whether a value of a list is a message by itself."""
+    """Whether a value in a list of messages is a whole message."""
     if not isinstance(value, dict) or "messages" in value:
         return False
     return ("role" in value and ("content" in value or "tool_calls" in value)) or ("from" in value and "value" in value)
 
 
 def as_messages(message: object, images: Images) -> Iterator[Any]:
-    """The message, after a message for each of Anthropic's tool results in it. A value of another kind as it is."""
+    """One message for each of Anthropic's tool results, then the message itself. Other values stay unchanged."""
     if not isinstance(message, dict):
         yield message
         return
@@ -65,7 +65,7 @@ def as_messages(message: object, images: Images) -> Iterator[Any]:
 
 
 def _date(message: dict[Any, Any]) -> str | None:
-    """The date as text, of a message whose date is a number or has another name."""
+    """The message's date as text, from a number or from a field with another name."""
     named = next((message[name] for name in DATES if message.get(name) is not None), None)
     if isinstance(message.get("created_at"), str) or named is None:
         return None

@@ -38,7 +38,7 @@ def _take(message: dict[str, Any], read: SessionMessages, *, reply: str) -> None
     info, parts = foreign_text.as_object(message.get("info")), foreign_text.objects(message.get("parts"))
     at = foreign_text.as_object(info.get("time")).get("created")
     if info.get("role") == "user":
-        read.said([typed for part in parts if (typed := _typed(part))], at)
+        read.add_message([typed for part in parts if (typed := _typed(part))], at)
     elif info.get("role") == "assistant" and info.get("summary") is not True:
         _take_reply(parts, at, read, reply=reply, model=info.get("modelID"))
 

@@ -63,7 +63,7 @@ def _take(line: dict[str, Any], read: SessionMessages) -> None:
     if message["role"] == "toolResult":
         read.answered(message.get("toolCallId"), parts, at)
     elif message["role"] == "user":
-        read.said([_typed(part) for part in parts], at)
+        read.add_message([_typed(part) for part in parts], at)
     else:
         for part in parts:
             if part.get("type") == "toolCall":

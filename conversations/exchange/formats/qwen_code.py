@@ -68,4 +68,4 @@ def _take(line: dict[str, Any], read: SessionMessages) -> None:
         elif line.get("type") == "user":
             inline = foreign_text.as_object(part.get("inlineData"))
             typed.append(image_part(inline.get("mimeType"), inline.get("data")) if inline else part)
-    read.said(typed, at)
+    read.add_message(typed, at)

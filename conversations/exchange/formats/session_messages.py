@@ -74,14 +74,14 @@ class SessionMessages:
             message["content"] = foreign_text.joined(*self._texts[reply])
         return self._messages
 
-    def said(self, content: str | list[Any], at: object) -> None:
+    def add_message(self, content: str | list[Any], at: object) -> None:
         """Add a message of the person; text that the agent's program put into it is left out."""
         parts = _blocks(content)
         typed = [part | {"text": typed_text(text)} if (text := _text(part)) is not None else part for part in parts]
         if any(_text(part) != "" for part in typed):
             self._messages.append({"role": "user", "content": typed, "created_at": _date(at)})
 
-    def said_in_blocks(
+    def add_blocks(
         self, content: object, at: object, typed: Callable[[dict[str, Any]], dict[str, Any]] = lambda block: block
     ) -> None:
         """Add Anthropic's blocks of a person: the results of calls, then the rest, each as `typed` gives it."""
@@ -89,7 +89,7 @@ class SessionMessages:
         for block in blocks:
             if block.get("type") == "tool_result":
                 self.answered(block.get("tool_use_id"), block.get("content"), at)
-        self.said([typed(block) for block in blocks if block.get("type") != "tool_result"], at)
+        self.add_message([typed(block) for block in blocks if block.get("type") != "tool_result"], at)
 
     def replied_in_blocks(self, reply: str, content: object, at: object, *, model: object) -> None:
         """Add Anthropic's blocks to a reply, without thoughts."""

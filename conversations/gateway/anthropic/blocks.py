@@ -62,7 +62,7 @@ def messages_of(messages: object, model: str = "") -> list[Json]:
             read = [Read({"role": "user", "content": f"{SUMMARY_OF}{summary}"}, number, places[-1:])]
         rest = [*enumerate(blocks)][places[-1] + 1 if places else 0 :]
         if rest or not places:
-            numbered = _answered(rest, model) if role == "assistant" else _said(role, rest)
+            numbered = _answered(rest, model) if role == "assistant" else _messages(role, rest)
             read += (Read(one, number, at) for one, at in numbered)
     return read
 
@@ -115,7 +115,7 @@ def _answered(blocks: Numbered, model: str) -> Iterator[tuple[Json, list[int]]]:
     yield {"role": "assistant"} | message | thoughts, [at for at, _ in blocks]
 
 
-def _said(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
+def _messages(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
     """The results of tools in a message, then its other content, each with the places of its blocks."""
     parts, others = list[Json](), list[int]()
     for at_block, (place, block) in blocks:

@@ -23,7 +23,7 @@ CHAT = Protocol(
 """A valid request passes unchanged."""
 
 
-def _told(answer: Json, asked: CallerRequest) -> Json:
+def _with_usage(answer: Json, asked: CallerRequest) -> Json:
     """The answer with the tokens of the caller's own request as its prompt tokens, if it has a usage."""
     usage = answer.get("usage")
     if not isinstance(usage, dict) or asked.tokens is None:
@@ -32,24 +32,24 @@ def _told(answer: Json, asked: CallerRequest) -> Json:
     return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
 
 
-async def _told_whole(answer: Json, asked: CallerRequest) -> Json:
-    return _told(answer, asked)
+async def _whole_with_usage(answer: Json, asked: CallerRequest) -> Json:
+    return _with_usage(answer, asked)
 
 
-async def _told_events(events: Events, asked: CallerRequest) -> Events:
+async def _events_with_usage(events: Events, asked: CallerRequest) -> Events:
     """The events unchanged, but for the one with the usage."""
     async with aclosing(events):
         async for event in events:
-            yield _told_event(event, asked) if _USAGE.search(event) else event
+            yield _event_with_usage(event, asked) if _USAGE.search(event) else event
 
 
-def _told_event(event: str, asked: CallerRequest) -> str:
+def _event_with_usage(event: str, asked: CallerRequest) -> str:
     try:
         chunk = json.loads(event.removeprefix("data:"))
     except ValueError:
         return event  # it has other lines too
-    return f"data: {json.dumps(_told(chunk, asked), ensure_ascii=False)}\n\n"
+    return f"data: {json.dumps(_with_usage(chunk, asked), ensure_ascii=False)}\n\n"
 
 
-COMPACTED_CHAT = replace(CHAT, whole=_told_whole, events=_told_events)
+COMPACTED_CHAT = replace(CHAT, whole=_whole_with_usage, events=_events_with_usage)
 """Report the client's own token usage, not the compacted one: clients that compact themselves decide by it."""

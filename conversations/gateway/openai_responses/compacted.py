@@ -29,7 +29,7 @@ def compacted(asked: CallerRequest, history: History, state: State | None) -> Js
         "id": new_id("resp"),
         "object": "response.compaction",
         "created_at": int(time.time()),
-        "output": [_told(item) for item in shortened(asked.body, history, state)],
+        "output": [_in_full(item) for item in shortened(asked.body, history, state)],
         "usage": usage_of(_usage(state), asked),
     }
 
@@ -73,8 +73,8 @@ def shortened(body: Json, history: History, state: State | None) -> list[Json]:
     return [*items[: firsts[0]], *kept, summary, *items[firsts[state.place] :]]
 
 
-def _told(item: Json) -> Json:
-    """An item as OpenAI tells it: short forms of messages written out."""
+def _in_full(item: Json) -> Json:
+    """An item in OpenAI's full form: short forms of messages are written out."""
     if item.get("type", "message") != "message" or not isinstance(item["content"], str):
         return {"type": "message"} | item
     kind = "output_text" if item["role"] == "assistant" else "input_text"

@@ -378,7 +378,7 @@ class Provider(ABC):
             return replace(way, dialect=self.first_dialect(), passes=True)
         if is_bad and way.returns and thoughts.are_refused(complaint, sent):
             return replace(way, returns=False)
-        if is_bad and (fewer := reply_lengths.limit_named_in(complaint, asked=_asked_for(sent))):
+        if is_bad and (fewer := reply_lengths.limit_named_in(complaint, asked=_reply_limit(sent))):
             return replace(way, most=fewer.tokens, most_of_model=fewer.tokens if fewer.is_of_model else None)
         if is_bad and (dialect := way.dialect.corrected(complaint)):
             return replace(way, dialect=dialect)
@@ -435,7 +435,7 @@ def _at(model: str, effort: str) -> str:
     return f"{model} at effort {effort}" if effort else model
 
 
-def _asked_for(body: dict[str, Any]) -> int | None:
+def _reply_limit(body: dict[str, Any]) -> int | None:
     """The reply's limit in tokens that a request names; None if it names none."""
     return body.get("max_tokens") or body.get("max_completion_tokens")
 

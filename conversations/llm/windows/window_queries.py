@@ -38,7 +38,7 @@ async def ask_window(profile: ModelProfile) -> Window | None:
         client = await client_for(PROVIDERS[profile.provider].library, profile.base_url, profile.api_key)
     except Exception:  # of the libraries: an address or a key that they do not take
         return None
-    asking = [asyncio.ensure_future(_asked(client, profile, query)) for query in QUERIES]
+    asking = [asyncio.ensure_future(_window(client, profile, query)) for query in QUERIES]
     done, late = await asyncio.wait(asking, timeout=QUERY_SECONDS)
     for task in late:
         task.cancel()
@@ -49,7 +49,7 @@ async def ask_window(profile: ModelProfile) -> Window | None:
     return window_answers.best(found)
 
 
-async def _asked(client: Any, profile: ModelProfile, query: Query) -> Window | None:
+async def _window(client: Any, profile: ModelProfile, query: Query) -> Window | None:
     try:
         return query.read(await _answer(client, profile, query), profile.model_id)
     except Exception:  # of HTTP, of JSON, of a connection: no answer

@@ -55,12 +55,12 @@ def _named(what: str, mime_type: str, base64: str) -> str:
 
 def _structured(result: CallToolResult) -> Iterator[str]:
     value = result.structured_content
-    if value is None or any(_says(block.text, value) for block in result.content if isinstance(block, TextContent)):
+    if value is None or any(_is_same(block.text, value) for block in result.content if isinstance(block, TextContent)):
         return
     yield json.dumps(value, ensure_ascii=False)
 
 
-def _says(text: str, value: Any) -> bool:
+def _is_same(text: str, value: Any) -> bool:
     """Whether a text is the structured value: servers send both, and wrap a plain value as {"result": value}."""
     plain = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
     try:
