@@ -30,6 +30,15 @@ def test_a_number_beyond_its_range_is_a_fault_that_names_the_range(settings: Any
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [("LEASE_SECONDS", 1e20), ("AUDIT_DAYS", 10**20), ("GATEWAY_RETRIES", -1), ("OPENAI_CONTEXT_WINDOW", 2**31)],
+)
+def test_a_number_that_fails_later_is_refused_at_the_start(settings: Any, name: str, value: float) -> None:
+    setattr(settings, name, value)
+    assert len(faults()) == 1 and faults()[0].startswith(f"{name} must be from ")
+
+
+@pytest.mark.parametrize(
     ("name", "works", "fails"),
     [
         ("GATEWAY_DOCUMENTS", ["text", "pass"], ["", "yes"]),
