@@ -74,6 +74,7 @@ torture: needs
 	@GROWTH=whole $(PYTHON) -m pytest -q --timeout=0 -n 2 tests/conversations/site/test_growth.py
 	@$(PYTHON) -m pytest -q -n 2 -m "long and not browser"
 	@$(PYTHON) -m pytest -q -n 2 -m "long and browser" tests/journeys
+	@EVERY_LOOK=1 $(PYTHON) -m pytest -q --timeout=0 tests/journeys/test_accessibility.py
 	@PAGES=50 RECONNECTS=20 $(PYTHON) -m pytest -q --timeout=0 tests/journeys/test_reconnects.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s --timeout=0 tests/faults/test_schema.py
 	@KILLS_EVERY=1 $(PYTHON) -m pytest -q --timeout=0 tests/conversations/ops/test_releases.py tests/faults/test_killed_saves.py

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import signal
 import ssl
@@ -25,11 +26,13 @@ TAIL = 1_500
 def pytest_configure() -> None:
     """Read the certificates once: each new HTTP client would take 25 ms for them, though tests call only http://.
 
+    The garbage collector waits for the end of the collection: nine thousand tests that stay took a third longer.
     A shell has what it runs in the background ignore SIGINT, and so would the servers that tests stop by it.
     """
     ssl.create_default_context = cache(ssl.create_default_context)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -41,6 +44,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid}: `make test` looks for tests in a browser in tests/journeys alone")
         if second_tries.starts_processes(item):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -13,7 +13,7 @@ FLOOR = 0.1
 """Seconds under which a time says nothing about growth on a machine that does other things meanwhile."""
 TWICE_DOUBLED = 2.6**2
 """How many times as long four times the input may take: a linear reader's 4, and noise; a quadratic one takes 16."""
-LONG = 0.4
+LONG = 0.15
 """Seconds beyond which no larger input is tried."""
 COMPARED = 3
 """Sizes that show growth: fewer of them would pass any reader."""

@@ -94,6 +94,7 @@ TESTS_OF = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TESTS_OF)
 def test_what_needs_an_absent_program_is_skipped_with_one_reason(tmp_path: Path, name: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", TESTS_OF[name]]
@@ -103,6 +104,7 @@ def test_what_needs_an_absent_program_is_skipped_with_one_reason(tmp_path: Path,
     assert "passed" not in done.stdout.splitlines()[-1] and "failed" not in done.stdout
 
 
+@pytest.mark.long
 def test_the_whole_torture_is_skipped_in_process_without_redis(tmp_path: Path) -> None:
     command = [
         sys.executable,

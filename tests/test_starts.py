@@ -23,9 +23,9 @@ SETTINGS = {
 WRONG = [
     ("web", "DATABASE_URL", "mysql://u:hunter2@h/x"),
     ("worker", "DATABASE_URL", "mysql://u:hunter2@h/x"),
-    ("beat", "DATABASE_URL", "mysql://u:hunter2@h/x"),
+    pytest.param("beat", "DATABASE_URL", "mysql://u:hunter2@h/x", marks=pytest.mark.long),
     ("web", "SECRET_KEY", "hunter2"),
-    ("worker", "REDIS_URL", ""),
+    pytest.param("worker", "REDIS_URL", "", marks=pytest.mark.long),
     ("beat", "CELERY_BROKER_URL", "http://:hunter2@x"),
 ]
 """One that cannot be read, and three that checks refuse."""
@@ -55,14 +55,14 @@ def test_several_web_processes_need_redis(tmp_path: Path) -> None:
     refused_with(start(tmp_path, "web", WEB_CONCURRENCY="2", REDIS_URL="", CELERY_BROKER_URL=""), "REDIS_URL")
 
 
-@pytest.mark.parametrize("service", ["web", "worker"])
+@pytest.mark.parametrize("service", ["web", pytest.param("worker", marks=pytest.mark.long)])
 def test_without_its_database_a_process_ends(tmp_path: Path, service: str) -> None:
     said = start(tmp_path, service)
     refused_with(said, "DATABASE_URL")
     assert AWAY in said.stdout + said.stderr
 
 
-@pytest.mark.parametrize("service", ["worker", "beat"])
+@pytest.mark.parametrize("service", ["worker", pytest.param("beat", marks=pytest.mark.long)])
 def test_a_worker_without_a_broker_is_none(tmp_path: Path, service: str) -> None:
     said = start(tmp_path, service, CELERY_BROKER_URL="")
     refused_with(said, "CELERY_BROKER_URL must be set")

@@ -24,6 +24,8 @@ from tests.agents.test_executor import NINE, more, task
 from tests.agents.test_mcp import BAD
 from tests.statements import through
 
+pytestmark = pytest.mark.once
+
 HOLDS = 'UPDATE "conversations_message" SET "lease_expires_at"'
 """How the statement begins by which a task keeps its lease before it writes."""
 LONG_AGO = timedelta(minutes=2)
@@ -79,7 +81,6 @@ async def test_a_clarification_is_said_once(agent: ToolChat) -> None:
     assert (await agent.run()).turns == 2
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("place", range(1, 5))
 async def test_a_database_that_is_away_for_a_moment_costs_no_work(agent: ToolChat, place: int) -> None:
     """As a call begins, a task is handed over, the executor answers, and the call ends."""

@@ -24,6 +24,8 @@ from tests.agents.asking import PROMPT, QUESTION, SUM, calls_of, heard, model_of
 from tests.agents.conftest import ToolChat
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 SIGNED = {"type": "thinking", "thinking": "Is it? It is.", "signature": "c2lnbmVk"}
 CALLED = [
     {"role": "assistant", "content": "", "tool_calls": [

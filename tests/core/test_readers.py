@@ -14,7 +14,7 @@ from tests.growth import growth
 
 PAIRS = [(one, one) for one in PIECES] + [(one, other) for one in PIECES for other in PIECES if one != other]
 CHOSEN = PAIRS if os.environ.get("PAIRS") == "all" else PAIRS[: len(PIECES)]
-LARGEST = int(os.environ.get("LARGEST", "16000"))
+LARGEST = int(os.environ.get("LARGEST", "8000"))
 
 
 _numbers = count()
@@ -34,7 +34,7 @@ def test_a_reader_takes_time_in_step_with_its_text(reader: str) -> None:
 
     for one, other in CHOSEN:
         pair = one if one == other else one + other
-        found = growth(read, lambda size, pair=pair: made(pair, size), start=4_000, largest=LARGEST)
+        found = growth(read, lambda size, pair=pair: made(pair, size), start=2_000, largest=LARGEST)
         if not found.is_linear:
             slow[pair] = found.times
     assert not slow

@@ -133,6 +133,7 @@ def takes_messages(shop: Shop) -> bool:
         return any(client["cmd"] == "brpop" for client in broker.client_list())
 
 
+@pytest.mark.long
 def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(shop: Shop) -> None:
     shop.redis.stop(signal.SIGKILL)
     shop.redis.start()
@@ -143,6 +144,7 @@ def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(sh
     assert time.monotonic() - began < LEASE_SECONDS
 
 
+@pytest.mark.long
 def test_celery_finds_no_connection_that_it_would_close_under_the_loop(shop: Shop) -> None:
     done = subprocess.run([sys.executable, "-c", BEGIN], cwd=ROOT, env=shop.cluster.environment, capture_output=True)
     assert (done.returncode, done.stdout.strip()) == (0, b"None"), done.stderr

@@ -20,6 +20,8 @@ from conversations.runtime.events import hub
 from conversations.turns import branches
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 REPORT = "## Summary\nThey list ports.\n\n## State\n- Done: some\n\n[CHECKPOINT] List the ports - COMPLETED\n"
 
 

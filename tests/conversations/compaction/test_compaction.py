@@ -16,6 +16,8 @@ from conversations.requests import next_request, usage
 from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids")
 
 

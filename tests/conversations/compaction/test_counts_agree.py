@@ -24,6 +24,8 @@ from tests.conversations.compaction.test_emergency import searched
 from tests.conversations.pages import Pages, elements
 from tests.conversations.requests.test_seeing import words_of
 
+pytestmark = pytest.mark.once
+
 PAIR = re.compile(r"([\d,]+) → ([\d,]+)")
 Pair = tuple[int, int]
 

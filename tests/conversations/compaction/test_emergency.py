@@ -29,6 +29,8 @@ from conversations.turns import turn
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import Request, assert_every_message_represented
 
+pytestmark = pytest.mark.once
+
 EMERGENCY = Compaction.Trigger.EMERGENCY
 SUMMARY = "## Summary\nThey set servers up.\n\n## Context\n"
 

@@ -20,6 +20,8 @@ from tests.conversations.chat import Chat, fill
 from tests.llm_answers import Answer, Request
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 PARTS = 8
 """Requests for the parts of `long`; one more merges their summaries."""
 

@@ -22,6 +22,8 @@ from tests.conversations.api_client import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import one_line
 
+pytestmark = pytest.mark.once
+
 
 def earlier(conversation: Conversation, *, summariser: str, seconds: float, tokens: int = 5_000, age: int = 1) -> None:
     moment = timezone.now() - timedelta(minutes=age)

@@ -19,6 +19,8 @@ from conversations.llm.request import Prompt, for_summary_within
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 SUMMARY = "## Summary\nThey say ports.\n\n## State\n- Done: port 5000, port 5001 and port 5002 are said"
 CACHED = {"prompt_tokens": 900, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 512}}
 

@@ -17,6 +17,8 @@ from tests.conversations.chat import Chat, fill
 from tests.conversations.compaction.test_ahead import fill_up, readied
 from tests.conversations.compaction.test_reuse import before, twin, undo
 
+pytestmark = pytest.mark.once
+
 OTHER = {"fast": "standard", "standard": "fast"}
 BOTH = pytest.mark.parametrize("first", ["fast", "standard"])
 

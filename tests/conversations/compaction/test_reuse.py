@@ -24,6 +24,8 @@ from conversations.turns import conversations
 from tests.conversations.chat import Chat, fill
 from tests.faults.test_attempts import PASSAGE
 
+pytestmark = pytest.mark.once
+
 HEADINGS = "## Summary\n## Decisions\n## Files\n## State\n## Context"
 
 

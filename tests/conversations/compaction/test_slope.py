@@ -20,6 +20,8 @@ from conversations.page.meter import meter
 from conversations.requests import usage
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 WINDOW = 16_000
 TARGET = Policy().target_ratio * WINDOW
 MESSAGE = 110

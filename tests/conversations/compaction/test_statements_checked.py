@@ -23,6 +23,8 @@ from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages
 from tests.conversations.requests.test_seeing import words_of
 
+pytestmark = pytest.mark.once
+
 MADE_UP = (
     "## Summary\nThey spoke of port 5000 and of port 5003. Gwendolyn took port 9999.\n\n"
     "## State\n- Done: port 5001 was told in message 1\n"

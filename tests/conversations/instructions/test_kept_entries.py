@@ -18,6 +18,8 @@ from conversations.turns import branches, forks, turn
 from tests.conversations.api_client import Api
 from tests.conversations.pages import Pages
 
+pytestmark = pytest.mark.once
+
 RULE = "Always answer in French."
 
 

@@ -15,6 +15,8 @@ from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
 from tests.conversations.requests.test_seeing import words_of
 
+pytestmark = pytest.mark.once
+
 FRENCH, STATUS = "Always answer in French.", "From now on end every answer with STATUS."
 
 

@@ -14,6 +14,8 @@ from jsonschema import Draft202012Validator
 from conversations.llm.providers import corrections, plain_schemas
 from conversations.llm.providers.plain_schemas import MAX_PARTS, plain
 
+pytestmark = pytest.mark.once
+
 REFUSALS = [
     "Invalid JSON payload received. Unknown name \"$schema\" at 'tools[0].function_declarations[0].parameters': "
     "Cannot find field.",

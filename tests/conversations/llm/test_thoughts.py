@@ -23,6 +23,8 @@ from conversations.runtime.subscription import Event
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
 
+pytestmark = pytest.mark.once
+
 THOUGHT = "Ports <q>are</q> numbers, hm."
 
 

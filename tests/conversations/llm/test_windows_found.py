@@ -22,6 +22,8 @@ from conversations.page.meter import meter
 from tests import llm_windows
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 Source = ModelProfile.WindowSource
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from conversations.llm.providers.written_calls import MAX_HELD_CHARS, WrittenCalls
 from conversations.llm.providers.written_forms import OPENINGS
 
+pytestmark = pytest.mark.once
+
 TOOLS: dict[str, Any] = {
     "read": {"properties": {"path": {"type": "string"}, "lines": {"type": "integer"}, "only": {"type": "array"}}},
     "now": {"type": "object", "properties": {}},

@@ -22,6 +22,8 @@ from conversations.turns import forks
 from tests.conversations.api_client import Api
 from tests.conversations.chat import START, Chat
 
+pytestmark = pytest.mark.once
+
 BLAND = "They had a good talk about several things, and agreed how to go on with all of them."
 GARBAGE = (
     f"## Summary\n{'x ' * 239}\n\n## State\n- Done: all",

@@ -36,6 +36,8 @@ from conversations.templatetags import texts
 from tests import catalogs
 from tests.conversations.pages import Pages, elements
 
+pytestmark = pytest.mark.once
+
 CATALOGS = [(folder, domain) for folder in catalogs.LANGUAGES for domain in ("django", "djangojs")]
 OTHERS = [code for code, _ in settings.LANGUAGES if code != "en"]
 SHOWN = ("title", "aria-label", "placeholder", "alt", "hx-confirm")

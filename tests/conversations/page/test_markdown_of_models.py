@@ -12,6 +12,8 @@ from conversations.page.markup.formulas import as_mathml
 from conversations.page.markup.markdown import html_of
 from tests.growth import growth, repeated
 
+pytestmark = pytest.mark.once
+
 LINK = '<a href="{0}" target="_blank" rel="noopener nofollow">{0}</a>'
 
 

@@ -16,7 +16,7 @@ from conversations.models import Conversation, LedgerEntry, User
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 
 @pytest.fixture

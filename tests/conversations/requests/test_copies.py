@@ -33,6 +33,8 @@ from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages
 from tests.conversations.spent import NOON, failed, reply, run
 
+pytestmark = pytest.mark.once
+
 FIGURES = (
     "model", "prompt_tokens", "completion_tokens", "cached_tokens", "saved_tokens", "cost_usd", "first_token_ms",
     "duration_ms", "finish_reason", "status", "error", "token_count",
@@ -268,7 +270,6 @@ async def test_a_copy_says_what_is_gone_as_its_original_does(filled: Conversatio
     assert gone[0].gone == gone[1].gone == "No longer there: the system prompt, the summary."
 
 
-@pytest.mark.once
 def test_copies_are_in_no_sum(conversation: Conversation) -> None:
     Message.objects.create(conversation=conversation, role="user", content="hello?", created_at=NOON)
     spent = {"cost_usd": Decimal("0.25"), "saved_tokens": 500, "duration_ms": 900, "first_token_ms": 80}
@@ -365,7 +366,6 @@ async def test_a_file_brings_what_replies_took_and_it_counts_in_no_sum(
     assert [entry.get("usage") for entry in again["messages"]] == [entry.get("usage") for entry in data["messages"]]
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("usage", "place"),
     [

@@ -305,7 +305,7 @@ async def test_a_request_that_was_too_long_gives_way_to_the_one_that_was_answere
     assert found.parts[1].kind == "summary"
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))])
 async def test_whatever_is_done_in_whatever_order_every_past_request_is_exact(
     filled: Conversation, chat: Chat, seed: int
 ) -> None:

@@ -20,6 +20,8 @@ from conversations.requests import shadow
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import closed_port
 
+pytestmark = pytest.mark.once
+
 QUESTION = "Which port does message 3 say?"
 
 

@@ -19,6 +19,8 @@ from conversations.runtime.events import hub
 from conversations.turns import branches
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 

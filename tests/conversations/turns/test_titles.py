@@ -18,6 +18,8 @@ from conversations.turns import branches, titles
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 QUESTION = "Which port does the billing service listen on, and why is it that one and not another one?"
 
 
@@ -141,7 +143,6 @@ async def test_the_fast_summariser_is_asked_and_the_built_in_model_never(
     assert len(llm.received) == count
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("said", "title"),
     [

@@ -20,6 +20,8 @@ from conversations.runtime import queue
 from conversations.turns import whole_files
 from tests.conversations.chat import Chat
 
+pytestmark = pytest.mark.once
+
 QUESTION = "Which ports are named?"
 
 
