@@ -27,7 +27,7 @@ def preflight(request: HttpRequest) -> HttpResponse | None:
         return None
     response = HttpResponse(status=204)
     if _allowed(request):
-        response.headers["Access-Control-Allow-Methods"] = "GET, POST"
+        response.headers["Access-Control-Allow-Methods"] = "GET, POST, DELETE"
         response.headers["Access-Control-Allow-Headers"] = request.headers.get("Access-Control-Request-Headers", "")
         response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
     return with_origin(request, response)

@@ -17,7 +17,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from conversations import limits, spending
-from conversations.errors import NotFound, Refused
+from conversations.errors import Invalid, NotFound, Refused
 from conversations.gateway import pass_through
 from conversations.gateway.anthropic.models import described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
@@ -29,6 +29,7 @@ from conversations.gateway.cors import preflight, with_origin
 from conversations.gateway.fallback import other_request, with_retries
 from conversations.gateway.fit_history import with_room
 from conversations.gateway.forwarding import EVENT_STREAM, forwarded
+from conversations.gateway.openai_responses import held as held_responses
 from conversations.gateway.openai_responses import models as codex_models
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
@@ -50,7 +51,7 @@ class WrongMethod(Refused):
     status = 405
 
 
-def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], View]:
+def endpoint(*methods: str, protocol: Protocol | None = None) -> Callable[[View], View]:
     """A view whose faults become errors of the protocol, and whose call is recorded after any end.
 
     None: of the protocol that the request's headers name.
@@ -63,8 +64,8 @@ def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], 
             if (permission := preflight(request)) is not None:
                 return permission
             try:
-                if request.method != method:
-                    raise WrongMethod(f"Only {method} can be asked of this address.")
+                if request.method not in methods:
+                    raise WrongMethod(f"Only {' and '.join(methods)} can be asked of this address.")
                 return with_origin(request, await view(request, call, **named))
             except asyncio.CancelledError:
                 call.status, call.error = GONE, "client_gone"
@@ -80,25 +81,37 @@ def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], 
     return decorate
 
 
-@endpoint("POST", CHAT)
+@endpoint("POST", protocol=CHAT)
 async def chat_completions(request: HttpRequest, call: Call) -> HttpResponseBase:
     """OpenAI's chat completions, however long the history grows."""
     return await _answered(request, call, CHAT)
 
 
-@endpoint("POST", MESSAGES)
+@endpoint("POST", protocol=MESSAGES)
 async def messages(request: HttpRequest, call: Call) -> HttpResponseBase:
     """Anthropic's Messages, however long the history grows."""
     return await _answered(request, call, MESSAGES)
 
 
-@endpoint("POST", RESPONSES)
+@endpoint("POST", protocol=RESPONSES)
 async def responses(request: HttpRequest, call: Call) -> HttpResponseBase:
     """OpenAI's Responses, however long the history grows."""
     return await _answered(request, call, RESPONSES)
 
 
-@endpoint("POST", RESPONSES)
+@endpoint("GET", "DELETE", protocol=RESPONSES)
+async def held_response(request: HttpRequest, call: Call, id: str) -> HttpResponseBase:
+    """A response that the site still holds: read it, or delete it with the items of its request."""
+    await sync_to_async(signed_in)(request, call)
+    if request.method == "DELETE":
+        await sync_to_async(held_responses.delete)(call.owner_id, id)
+        return JsonResponse({"id": id, "object": "response", "deleted": True})
+    if request.GET.get("stream") == "true":
+        raise Invalid("stream: a response that is held is read in one piece.", field="stream")
+    return JsonResponse(await sync_to_async(held_responses.read)(call.owner_id, id))
+
+
+@endpoint("POST", protocol=RESPONSES)
 async def compact(request: HttpRequest, call: Call) -> HttpResponseBase:
     """The items of a request of OpenAI's Responses with a summary in place of the older ones, to go on from."""
     asked, state = await sync_to_async(begun)(request, call, RESPONSES)
@@ -127,7 +140,7 @@ async def _as_asked(asked: GatewayRequest, state: State | None, call: Call) -> S
     return state
 
 
-@endpoint("POST", MESSAGES)
+@endpoint("POST", protocol=MESSAGES)
 async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
     """The tokens of a request of Anthropic's Messages as sent; no model is asked."""
 
@@ -137,7 +150,7 @@ async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
     return JsonResponse({"input_tokens": await sync_to_async(counted)()})
 
 
-@endpoint("POST", RESPONSES)
+@endpoint("POST", protocol=RESPONSES)
 async def input_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
     """The tokens of a request of OpenAI's Responses as sent; no model is asked."""
 
@@ -213,7 +226,7 @@ async def _once_there_is_room(
     return None
 
 
-@endpoint("POST", CHAT)
+@endpoint("POST", protocol=CHAT)
 async def passed_through(request: HttpRequest, call: Call, address: str) -> HttpResponseBase:
     """Embeddings, reranking, moderation and audio, by a provider that has them."""
 

@@ -11,8 +11,9 @@ from django.utils import timezone
 class HeldResponse(models.Model):
     """A response that the gateway gave, with the items of its request, for a caller that names it in the next one.
 
-    `before` are the ids of the responses that led to it, the first one first. Items are JSON in a text: a database's
-    own JSON holds no NUL.
+    `before` are the ids of the responses that led to it, the first one first. `head` has the fields of the response
+    but its output; it is empty for one of an earlier version. Items are JSON in a text: a database's own JSON holds no
+    NUL.
     """
 
     KEPT: ClassVar = timedelta(hours=1)
@@ -24,6 +25,7 @@ class HeldResponse(models.Model):
     # None: the request carried its own history, so that nobody needs it from here.
     input = models.TextField(null=True)  # noqa: DJ001 - "[]" is an input too
     output = models.TextField()
+    head = models.TextField(default="", blank=True)
     used_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
 
     def __str__(self) -> str:

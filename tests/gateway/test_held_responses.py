@@ -10,6 +10,7 @@ import openai
 import pytest
 from django.utils import timezone
 
+from conversations.errors import NotFound
 from conversations.gateway.openai_responses import held
 from conversations.models import HeldResponse, User
 from conversations.ops.maintenance import tidy
@@ -160,6 +161,55 @@ def test_what_a_caller_carries_itself_is_not_held_twice(user: User) -> None:
     with pytest.raises(held.PreviousNotFound, match="is not held whole"):
         held.completed({"input": "x", "previous_response_id": second}, user.pk)
     assert held.completed({"input": "x", "previous_response_id": first}, user.pk)["input"][0] == LOOK
+
+
+def test_a_response_is_read_again_as_it_was_received(caller: Caller) -> None:
+    """By a client that polls, and by one that kept the id alone."""
+    caller.served.llm.enqueue("I look.", calls=[("weather", '{"city": "Bern"}')])
+    answer = caller.client.responses.create(
+        model="scripted",
+        input=[LOOK],
+        tools=[WEATHER],
+        instructions="Be brief.",
+        metadata={"a": "b"},  # type: ignore[list-item]
+    )
+    assert caller.client.responses.retrieve(answer.id) == answer
+    final = list(caller.client.responses.create(model="scripted", input="hi", stream=True))[-1].response  # type: ignore[union-attr]
+    assert caller.client.responses.retrieve(final.id) == final
+
+
+def test_a_response_that_its_caller_deletes_is_no_longer_there(caller: Caller) -> None:
+    client, ask = caller.client, {"model": "scripted", "input": "a secret"}
+    first = client.responses.create(**ask)  # type: ignore[call-overload]
+    second = client.responses.create(**ask, previous_response_id=first.id)  # type: ignore[call-overload]
+    client.responses.delete(first.id)
+    assert "a secret" not in str(caller.rows("SELECT * FROM conversations_heldresponse WHERE id = ?", first.id[5:]))
+    for gone in (client.responses.retrieve, client.responses.delete):
+        with pytest.raises(openai.NotFoundError, match="not found"):
+            gone(first.id)
+    with pytest.raises(openai.BadRequestError, match="no longer held"):
+        client.responses.create(**ask, previous_response_id=second.id)  # type: ignore[call-overload]
+    assert client.responses.retrieve(second.id).id == second.id
+
+
+def test_nobody_else_reads_or_deletes_a_response(caller: Caller) -> None:
+    held_one = caller.client.responses.create(model="scripted", input="hi")
+    other = Caller(caller.served, key=caller.key_of("mallory")).client
+    unheld = caller.client.responses.create(model="scripted", input="hi", store=False)
+    for client, id in ((other, held_one.id), (caller.client, unheld.id), (caller.client, held_one.output[0].id)):
+        for act in (client.responses.retrieve, client.responses.delete):
+            with pytest.raises(openai.NotFoundError, match="not found"):
+                act(id)
+    with pytest.raises(openai.BadRequestError, match="stream: "):
+        caller.client.responses.retrieve(held_one.id, stream=True)
+    assert caller.client.responses.retrieve(held_one.id) == held_one
+
+
+def test_a_response_of_an_earlier_version_is_not_read_in_part(user: User) -> None:
+    id = held_now(user, 1, {"input": "one"}, head="")
+    with pytest.raises(NotFound):
+        held.read(user.pk, id)
+    assert held.completed({"input": "two", "previous_response_id": id}, user.pk)["input"][0]["content"] == "one"
 
 
 def test_a_long_chain_costs_as_many_queries_as_a_short_one(user: User, django_assert_num_queries: Any) -> None:

@@ -1,4 +1,6 @@
-"""Holds responses for HeldResponse.KEPT, so that the next request may name one, or its items, in place of the history.
+"""Holds responses for HeldResponse.KEPT: the next request may name one, or its items, in place of the history.
+
+Its caller may also read it again, or delete it.
 
 A caller that says `"store": false` leaves nothing here.
 """
@@ -11,9 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from conversations.errors import Invalid
+from conversations.errors import Invalid, NotFound
 from conversations.gateway.openai_responses.reply import is_stored
 from conversations.gateway.protocol import Json
 from conversations.models import HeldResponse
@@ -62,6 +65,35 @@ def hold(owner_id: int, body: Json, response: Json) -> None:
         before=before,
         input=None if carries_history else json.dumps(own),
         output=json.dumps(response["output"]),
+        head=json.dumps({name: value for name, value in response.items() if name != "output"}),
+    )
+
+
+def read(owner_id: int, id: str) -> Json:
+    """A held response as its caller received it. Raises NotFound."""
+    row = _held(owner_id, id).exclude(head="").first()
+    if row is None:
+        raise _unknown(id)
+    return {**json.loads(row.head), "output": json.loads(row.output)}
+
+
+def delete(owner_id: int, id: str) -> None:
+    """Delete a held response and the items of its request. Raises NotFound."""
+    deleted, _ = _held(owner_id, id).delete()
+    if not deleted:
+        raise _unknown(id)
+
+
+def _held(owner_id: int, id: str) -> QuerySet[HeldResponse]:
+    found, place = _of(id)
+    rows = _of_owner(owner_id)
+    return rows.filter(pk=found) if found and place is None else rows.none()
+
+
+def _unknown(id: str) -> NotFound:
+    return NotFound(
+        f"Response with id '{id[:100]}' not found: the site holds a response for an hour after its last use, "
+        "unless its request has store false."
     )
 
 
@@ -97,8 +129,12 @@ def _not_found(reason: str) -> PreviousNotFound:
 
 
 def _rows(owner_id: int, ids: Iterable[UUID]) -> dict[UUID, HeldResponse]:
+    return {row.pk: row for row in _of_owner(owner_id).filter(pk__in=list(ids))}
+
+
+def _of_owner(owner_id: int) -> QuerySet[HeldResponse]:
     since = timezone.now() - HeldResponse.KEPT
-    return {row.pk: row for row in HeldResponse.objects.filter(owner_id=owner_id, pk__in=list(ids), used_at__gte=since)}
+    return HeldResponse.objects.filter(owner_id=owner_id, used_at__gte=since)
 
 
 def _is_reference(item: object) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from conversations.errors import Refused
-from conversations.ops.backups.tables import Table, squashed, tables
+from conversations.ops.backups.tables import Key, Table, only_add, squashed, tables
 
 FORMAT = "chatsite backup"
 VERSION = 1
@@ -47,15 +47,14 @@ def read_rows(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tupl
     lines = _values(file)
     header = next(lines, None)
     try:
-        counts = _counts(header, migrations)
+        counts, is_earlier = _counts(header, migrations)
     except Refused:
         if isinstance(header, dict) and header.get("format") == FORMAT:
             deque(lines, maxlen=0)  # where the file was changed, what its first line says is not to be believed
         raise
-    for table in tables():
-        if next(lines, None) != table.head:
-            raise Refused(DAMAGED.format(f"the rows of {table.label} are not where they belong"))
-        for number in range(counts[table.label]):
+    for label in counts:
+        table = _table(label, next(lines, None), is_earlier)
+        for number in range(counts[label]):
             row = next(lines, None)
             if not isinstance(row, list) or len(row) != len(table.fields):
                 raise Refused(DAMAGED.format(f"row {number + 1:,} of {table.label} is not one"))
@@ -65,22 +64,37 @@ def read_rows(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tupl
             raise Refused(DAMAGED.format("it holds other rows than it says"))
 
 
-def _counts(header: Any, migrations: dict[str, list[str]]) -> dict[str, int]:
-    """The number of rows of each table in the file. Raises Refused for a file that does not fit this database."""
+def _table(label: str, head: Any, is_earlier: bool) -> Table:
+    """The table that begins in the file, with the fields that the file has of it. Raises Refused."""
+    table = {table.label: table for table in tables()}[label]
+    if head == table.head:
+        return table
+    names = head.get("fields") if isinstance(head, dict) and head.get("table") == label else None
+    if not (is_earlier and isinstance(names, list) and (part := table.part(names))):
+        raise Refused(DAMAGED.format(f"the rows of {label} are not where they belong"))
+    return part
+
+
+def _counts(header: Any, migrations: dict[str, list[str]]) -> tuple[dict[str, int], bool]:
+    """(the number of rows of each table in the file, whether an earlier version made it). Raises Refused for a file
+    that does not fit this database.
+    """
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise Refused("This is not a backup of chatsite.")
     version = header.get("version")
     if version != VERSION:
         raise Refused(f"The backup is of version {version!r}, and this chatsite reads version {VERSION}: update it.")
     applied = _applied(header.get("migrations"))
-    if applied != migrations:
-        raise Refused(_other_migrations(applied, migrations))
-    counts = header.get("counts")
-    if not isinstance(counts, dict) or set(counts) != {table.label for table in tables()}:
+    there, here = _keys(applied), _keys(migrations)
+    if there - here or not only_add(here - there):
+        raise Refused(_other_migrations(there, here))
+    is_earlier = there != here
+    counts, labels = header.get("counts"), {table.label for table in tables()}
+    if not isinstance(counts, dict) or not (set(counts) == labels or (is_earlier and set(counts) < labels)):
         raise Refused(DAMAGED.format("its first line does not name the tables"))
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise Refused(DAMAGED.format("its first line does not count the rows"))
-    return counts
+    return counts, is_earlier
 
 
 def _applied(migrations: Any) -> dict[str, list[str]]:
@@ -90,15 +104,16 @@ def _applied(migrations: Any) -> dict[str, list[str]]:
     return squashed(migrations)
 
 
-def _other_migrations(theirs: dict[str, list[str]], ours: dict[str, list[str]]) -> str:
-    there, here = _names(theirs), _names(ours)
+def _other_migrations(there: set[Key], here: set[Key]) -> str:
     differences = {"with": there - here, "without": here - there}
-    difference = " and ".join(f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names)
+    difference = " and ".join(
+        f"{what} {', '.join(sorted(map('.'.join, keys)))}" for what, keys in differences.items() if keys
+    )
     return f"The backup was made by another version of chatsite, {difference}: restore it with that one, then update."
 
 
-def _names(migrations: dict[str, list[str]]) -> set[str]:
-    return {f"{app}.{name}" for app, names in migrations.items() for name in names}
+def _keys(migrations: dict[str, list[str]]) -> set[Key]:
+    return {(app, name) for app, names in migrations.items() for name in names}
 
 
 def _values(file: BinaryIO) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from allauth.socialaccount.models import SocialAccount
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
+from django.db.migrations import operations
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -44,11 +45,22 @@ FILES = 4
 """Rows with a file each that are in memory at a time."""
 
 Permissions = dict[int, list[str]]
+Key = tuple[str, str]
+"""(app, name) of a migration."""
+ADDITIONS = (
+    operations.AddField, operations.AlterField, operations.CreateModel, operations.AlterModelOptions,
+    operations.AddIndex, operations.RemoveIndex, operations.RenameIndex,
+    operations.AddConstraint, operations.RemoveConstraint,
+)  # fmt: skip
+"""Changes of a database after which rows from before need no more than the defaults of new fields."""
 
 
 @dataclass(frozen=True)
 class Table:
+    """A table, with all its fields or with those of an earlier version."""
+
     model: type[Model]
+    names: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -56,11 +68,18 @@ class Table:
 
     @cached_property
     def fields(self) -> list[Field[Any, Any]]:
-        return list(self.model._meta.concrete_fields)
+        every = {field.attname: field for field in self.model._meta.concrete_fields}
+        return [every[name] for name in self.names or every]
 
     @property
     def head(self) -> dict[str, Any]:
         return {"table": self.label, "fields": [field.attname for field in self.fields]}
+
+    def part(self, names: list[Any]) -> Table | None:
+        """The table with these fields alone; None if it lacks one of them."""
+        known = {field.attname for field in self.fields}
+        are_known = all(isinstance(name, str) and name in known for name in names) and len(set(names)) == len(names)
+        return Table(self.model, tuple(names)) if names and are_known else None
 
     def count(self) -> int:
         return self.model._base_manager.count()
@@ -102,6 +121,14 @@ def migrations() -> dict[str, list[str]]:
     labels = {table.model._meta.app_label for table in tables()}
     applied = [key for key in MigrationRecorder(connection).applied_migrations() if key[0] in labels]
     return squashed({label: [name for app, name in applied if app == label] for label in labels})
+
+
+def only_add(keys: set[Key]) -> bool:
+    """Whether rows from before these migrations fit the database after them."""
+    known = MigrationLoader(None).disk_migrations
+    return all(
+        isinstance(change, ADDITIONS) for key in keys for change in (known[key].operations if key in known else [None])
+    )
 
 
 def squashed(applied: dict[str, list[str]]) -> dict[str, list[str]]:

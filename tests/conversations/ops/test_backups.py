@@ -348,6 +348,10 @@ def _migrations(values: Lines) -> None:
     values[0]["migrations"]["conversations"][-1] = "9999_of_the_future"
 
 
+def _earlier_migrations(values: Lines) -> None:
+    values[0]["migrations"]["auth"].remove("0011_update_proxy_permissions")
+
+
 def _counts(values: Lines) -> None:
     values[0]["counts"]["conversations.user"] = 2
 
@@ -384,6 +388,10 @@ def _table(values: Lines) -> None:
     [
         (_version, "of version 2, and this chatsite reads version 1"),
         (_migrations, "with conversations.9999_of_the_future and without conversations.0"),
+        (
+            _earlier_migrations,
+            "another version of chatsite, without auth.0011_update_proxy_permissions: restore",
+        ),
         (_counts, "row 2 of conversations.user is not one"),
         (_same_id, "cannot be stored .*conversations_message"),
         (_orphan, "cannot be stored .*(?i:foreign key)"),
@@ -397,6 +405,46 @@ def test_a_whole_file_that_does_not_fit_is_refused(file: Path, change: Callable[
     change(values)
     write(file, values)
     refuses(file, reason)
+
+
+def _without_head(values: Lines) -> None:
+    """The file as the version before the migration would have made it."""
+    values[0]["migrations"]["conversations"].remove("0003_held_response_head")
+    table = _index(values, "conversations.heldresponse")
+    place = values[table]["fields"].index("head")
+    rows = values[table + 1 : table + 1 + values[0]["counts"]["conversations.heldresponse"]]
+    for line in (values[table]["fields"], *rows):
+        del line[place]
+
+
+def _without_table(values: Lines) -> None:
+    """As if the last migration had made the table too."""
+    values[0]["migrations"]["conversations"].remove("0003_held_response_head")
+    table = _index(values, "conversations.heldresponse")
+    del values[table : table + 1 + values[0]["counts"].pop("conversations.heldresponse")]
+    del values[-1]["end"]["conversations.heldresponse"]
+
+
+@pytest.mark.parametrize(("change", "count"), [(_without_head, 1), (_without_table, 0)])
+def test_a_backup_of_an_earlier_version_is_restored_with_the_defaults_of_what_is_new(
+    file: Path, change: Callable[[Lines], None], count: int
+) -> None:
+    HeldResponse.objects.update(head="{}")
+    before, values = everything(), read(file)
+    change(values)
+    write(file, values)
+    call_command("restore", str(file), replace=True)
+    assert list(HeldResponse.objects.values_list("head", flat=True)) == [""] * count
+    label = HeldResponse._meta.label_lower
+    assert {k: v for k, v in everything().items() if k != label} == {k: v for k, v in before.items() if k != label}
+
+
+def test_fields_that_no_version_has_are_refused(file: Path) -> None:
+    values = read(file)
+    _without_head(values)
+    values[_index(values, "conversations.heldresponse")]["fields"][-1] = "tail"
+    write(file, values)
+    refuses(file, "rows of conversations.heldresponse are not where they belong")
 
 
 def test_an_outdated_database_is_neither_backed_up_nor_filled(file: Path) -> None:
