@@ -22,13 +22,14 @@ from conversations.llm.errors import (
     KeyRefused,
     ModelError,
     ModelNotFound,
+    NoCredit,
     NotConfigured,
     RateLimited,
     Unavailable,
 )
 from conversations.llm.retries import pause_before_next
 
-ANOTHER_MAY = (BrokenReply, KeyRefused, ModelNotFound, NotConfigured, RateLimited, Unavailable)
+ANOTHER_MAY = (BrokenReply, KeyRefused, ModelNotFound, NoCredit, NotConfigured, RateLimited, Unavailable)
 """Faults of a provider, not of the request: another one may answer."""
 MAX_PAUSE_SECONDS = 5.0
 """A provider that asks for a longer pause is not asked again: the caller gets the refusal, and decides."""

@@ -33,6 +33,7 @@ MAX_FORMS = 12
 STATUS: dict[type[ModelError], tuple[int, str]] = {
     errors.NotConfigured: (503, "no_model"),
     errors.KeyRefused: (502, "provider_key_refused"),
+    errors.NoCredit: (402, "provider_no_credit"),
     errors.ModelNotFound: (502, "provider_model_not_found"),
     errors.RequestRefused: (400, "provider_refused"),
     errors.ContextTooLong: (413, "context_too_large"),

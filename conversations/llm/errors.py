@@ -40,13 +40,19 @@ class NotConfigured(ModelError):
 
 
 class KeyRefused(ModelError):
-    """401 or 403: the provider refused the API key."""
+    """401 or 403, at some providers 400: the provider refused the API key."""
 
     code = ErrorCode.KEY_REFUSED
 
 
+class NoCredit(ModelError):
+    """The account at the provider has no credit left: 402, or another status with words that say so."""
+
+    code = ErrorCode.NO_CREDIT
+
+
 class ModelNotFound(ModelError):
-    """404: the model or the address is unknown to the provider."""
+    """404: the model or the address is unknown to the provider, or the account may not use the model."""
 
     code = ErrorCode.MODEL_NOT_FOUND
 

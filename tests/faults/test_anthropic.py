@@ -56,7 +56,7 @@ def model_at(url: str, naps: Naps, *, key: str = KEY, model: str = "writer-1", *
 FINAL = [
     ({"status": 400}, errors.RequestRefused),
     ({"status": 401}, errors.KeyRefused),
-    ({"status": 402}, errors.RequestRefused),
+    ({"status": 402}, errors.NoCredit),
     ({"status": 403}, errors.KeyRefused),
     ({"status": 404}, errors.ModelNotFound),
     ({"status": 413}, errors.RequestRefused),
@@ -65,7 +65,7 @@ FINAL = [
         {"status": 400, "message": "input length and `max_tokens` exceed context limit: 9 + 9 > 10"},
         errors.ContextTooLong,
     ),
-    ({"status": 400, "message": "Your credit balance is too low"}, errors.RequestRefused),
+    ({"status": 400, "message": "Your credit balance is too low"}, errors.NoCredit),
     ({"status": 429, "retry_after": "3600"}, errors.RateLimited),
     ({"status": 529, "retry_after": "120"}, errors.Unavailable),
     ({"fault": "stall"}, errors.Unavailable),
@@ -111,7 +111,7 @@ async def test_a_short_wait_that_the_provider_asks_for_is_kept(llm, model, naps)
 
 async def test_an_account_without_credit_is_told(llm, model):
     llm.enqueue(status=400, message="Your credit balance is too low to access the Anthropic API.")
-    with pytest.raises(errors.RequestRefused, match="no credit left"):
+    with pytest.raises(errors.NoCredit, match="no credit left"):
         await completed(model)
 
 

@@ -193,6 +193,8 @@ def test_a_revoked_key_lets_nobody_in(caller: Caller) -> None:
 
 FAULTS: dict[str, tuple[dict[str, Any], int, str]] = {
     "401": ({"status": 401, "message": "Incorrect API key: sk-te***st"}, 502, "provider_key_refused"),
+    "a key that is refused with 400": ({"status": 400, "message": "API key not valid."}, 502, "provider_key_refused"),
+    "no credit": ({"status": 429, "message": "Insufficient Balance"}, 402, "provider_no_credit"),
     "404": ({"status": 404}, 502, "provider_model_not_found"),
     "429": ({"status": 429, "retry_after": "7"}, 429, "rate_limit_exceeded"),
     "500": ({"status": 500}, 502, "provider_unavailable"),

@@ -6,9 +6,11 @@ sees their beginning; an administrator who tests the model sees them whole. No l
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -22,10 +24,12 @@ from conversations.llm.errors import (
     KeyRefused,
     ModelError,
     ModelNotFound,
+    NoCredit,
     RateLimited,
     RequestRefused,
     Unavailable,
 )
+from conversations.llm.providers.refusal_reasons import Reason, reason_of
 from conversations.llm.providers.stated_limits import exceeds_rate
 from conversations.llm.retries import in_words, retry_after
 
@@ -75,7 +79,6 @@ MAX_FAULTS = 5
 """The most faults of a list whose words are read."""
 OVERFLOW_STATUSES = (400, 413, 422)
 """The statuses with which servers refuse a prompt that is too long, in words of their own."""
-_NO_CREDIT = lazy_pattern(r"insufficient_quota|billing_error|credit balance is too low")
 _KNOWN_MODEL = lazy_pattern(
     r"no endpoints found (?:that|matching)|no allowed providers|not a chat model|(?:only|not) supported in",
     re.IGNORECASE,
@@ -187,7 +190,7 @@ def _without(secret: str, words: str) -> str:
 def _words_in(body: object, *, depth: int) -> str:
     """The words of an error: a text that is no page, the first field with words, or the faults of a list."""
     if isinstance(body, str):
-        return "" if body.lstrip()[:9].lower().startswith(("<html", "<!doctype")) else body
+        return "" if is_page(body) else body
     if not depth:
         return ""
     if isinstance(body, list):
@@ -195,8 +198,21 @@ def _words_in(body: object, *, depth: int) -> str:
     if not isinstance(body, dict):
         return ""
     words = next(filter(None, (_words_in(body.get(name), depth=depth - 1) for name in WORD_FIELDS)), "")
+    if behind := _words_behind(body):
+        words = f"{words}: {behind}"
     place = body.get("loc")  # of a fault that FastAPI's servers list
     return f"{'.'.join(map(str, place))}: {words}" if words and isinstance(place, list) else words
+
+
+def _words_behind(error: dict[str, Any]) -> str:
+    """The words of the provider behind OpenRouter, whose own error only says that there is one."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if not isinstance(raw, str):
+        return ""
+    with suppress(ValueError, RecursionError):
+        return _words_in(json.loads(raw[:MAX_READ_CHARS]), depth=3)
+    return _words_in(raw, depth=1)
 
 
 def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | None) -> ModelError:
@@ -211,16 +227,8 @@ def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | N
         return too_long
     if code == MISCALLED:
         return BrokenReply(f"{asked.name}: the model called a tool in a way that {asked.host} cannot read. Try again.")
-    if _NO_CREDIT.search(str(body)):
-        kind = RateLimited if status == 429 else RequestRefused
-        advice = "Add credit or use another model."
-        return kind(
-            f"{asked.name}: the account has no credit left ({known}). {advice}",
-            retryable=False,
-            code=ErrorCode.NO_CREDIT,
-        )
-    if status in (401, 403):
-        return KeyRefused(f"{asked.name}: the provider refused the API key ({known}). Check the key of this model.")
+    if reason := reason_of(status, body, words_of(body, secret=asked.secret)):
+        return _of_reason(reason, known, body, asked)
     if status == 404 and not _KNOWN_MODEL.search(str(body)[:MAX_READ_CHARS]):
         return ModelNotFound(
             f'{asked.name}: {asked.host} does not know the model "{asked.model}" ({known}). '
@@ -239,6 +247,33 @@ def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | N
             f"{asked.name}: the provider has a fault ({known}){_asks(wait)}. Try again.", retry_after=wait
         )
     return RequestRefused(f"{asked.name}: the provider refused this request ({known}). Check the model's settings.")
+
+
+def _of_reason(reason: Reason, known: str, body: object, asked: Endpoint) -> ModelError:
+    match reason:
+        case Reason.COUNTRY:
+            words = f"{asked.name}: the provider does not serve this server's country ({known}). Use another model."
+            return Unavailable(words, retryable=False)
+        case Reason.CONTENT:
+            words = f"{asked.name}: the provider's content filter refused the request ({known})."
+            return RequestRefused(f"{words} Change the message, or use another model.", code=ErrorCode.REFUSAL)
+        case Reason.NO_CREDIT:
+            words = f"{asked.name}: the account has no credit left ({known}). Add credit or use another model."
+            return NoCredit(words)
+        case Reason.RIGHTS:
+            words = f'{asked.name}: the account may not use the model "{asked.model}" ({known}).'
+            return ModelNotFound(f"{words} Check its rights at the provider, or use another model.")
+        case Reason.KEY if is_page(body):
+            words = f"{asked.name}: {asked.host} refused access with a web page ({known}). Check the base URL."
+            return Unavailable(words, retryable=False)
+        case Reason.KEY:
+            words = f"{asked.name}: the provider refused the API key ({known}). Check the key of this model."
+            return KeyRefused(words)
+
+
+def is_page(body: object) -> bool:
+    """Whether an answer is a web page, as firewalls and proxies send it."""
+    return isinstance(body, str) and body.lstrip()[:9].lower().startswith(("<html", "<!doctype"))
 
 
 def is_too_long(body: object, status: int = 400) -> bool:
