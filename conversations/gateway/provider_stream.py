@@ -17,6 +17,7 @@ from conversations.gateway.upstream import Upstream
 from conversations.llm.clients import is_complete
 from conversations.llm.errors import BrokenReply
 from conversations.llm.port import ReportedTokens
+from conversations.llm.providers.errors_in_answers import ErrorInAnswer, require_success
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import spent_of
 from conversations.llm.providers.provider import whole_seconds
@@ -26,7 +27,7 @@ MAX_ANSWER_BYTES = 50_000_000
 _USAGE = re.compile(r'"usage":\s*\{')
 _FINISHED = re.compile(r'"finish_reason":\s*"')
 _CUT = re.compile(r'"finish_reason":\s*"length"')
-_ERROR = re.compile(r'\{\s*"error":')
+_ERROR = re.compile(r'\{\s*"error":|.*"base_resp":\s*\{\s*"status_code":\s*[1-9]')
 _ENDS = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)
 """The ends of lines. A CR at the very end is left open: an LF may follow."""
 END_SECONDS = 1.0
@@ -176,6 +177,10 @@ def take_chunk(event: list[str], tally: Tally, who: Endpoint, *, with_usage: boo
 
 def require_no_error(answer: Any, who: Endpoint) -> None:
     """Raise ModelError for an error that came with status 200, in our own words: the provider's may quote our key."""
+    try:
+        require_success(answer)
+    except ErrorInAnswer as error:
+        raise explain(error, who, begun=False) from None
     if answer.get("error") and not answer.get("choices"):
         sdk, http = import_module("openai"), import_module("httpx2")
         raise explain(sdk.APIError("", http.Request("POST", who.base_url), body=answer), who, begun=False)

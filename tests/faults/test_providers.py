@@ -82,6 +82,38 @@ class TestFaults(ProviderFaults):
     model_at = staticmethod(model_at)
 
 
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (1004, errors.KeyRefused),
+        (1008, errors.NoCredit),
+        (1026, errors.RequestRefused),
+        (1039, errors.ContextTooLong),
+        (9999, errors.Unavailable),
+    ],
+)
+async def test_minimax_refuses_within_an_answer_with_status_200(llm, model, code, kind):
+    refusal = {"id": "x", "choices": None, "base_resp": {"status_code": code, "status_msg": "no"}}
+    llm.enqueue(events=[refusal], times=3)
+    with pytest.raises(errors.ModelError) as caught:
+        await streamed(model)
+    assert type(caught.value) is kind and caught.value.provider_words == "no"
+
+
+async def test_a_reply_with_an_error_code_of_zero_is_a_reply(llm, model):
+    choice = {"index": 0, "delta": {"content": "Yes."}, "finish_reason": "stop"}
+    base = {"base_resp": {"status_code": 0, "status_msg": ""}}
+    llm.enqueue(events=[{"choices": [choice]} | base, {"choices": []} | base])
+    assert "".join(delta.text for delta in await streamed(model)) == "Yes."
+
+
+async def test_a_refusal_within_a_stream_has_its_reason_though_its_code_is_no_status(llm, model):
+    """Zhipu's codes have four digits."""
+    llm.enqueue(events=[{"error": {"code": "1113", "message": "余额不足或无可用资源包,请充值。"}}])
+    with pytest.raises(errors.NoCredit):
+        await streamed(model)
+
+
 @pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1/v1", "http://[", "http://127.0.0.1:99999/v1"])
 async def test_a_base_url_that_is_none_is_told(naps, url):
     with pytest.raises(ModelError, match="base URL") as caught:

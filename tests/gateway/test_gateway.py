@@ -220,6 +220,20 @@ def test_a_fault_of_the_provider_is_told_in_words(caller: Caller, name: str) -> 
     assert caller.call()["error"] == own.get(code, code)
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        {"id": "x", "choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+        {"error": {"code": "1113", "message": "余额不足"}},
+    ],
+)
+def test_a_refusal_with_status_200_is_an_error_with_its_reason(caller: Caller, refusal: dict[str, Any]) -> None:
+    caller.served.llm.enqueue(events=[refusal])
+    with pytest.raises(openai.APIError, match="no credit left"):
+        list(caller.client.chat.completions.create(model="scripted", messages=caller.history(1), stream=True))
+    assert caller.call()["error"] == "provider_no_credit"
+
+
 def test_what_the_provider_refuses_is_told_with_its_reason(caller: Caller) -> None:
     caller.served.llm.enqueue(status=400, message="Invalid schema for function 'weather' with key sk-abcdef123456.")
     with pytest.raises(openai.BadRequestError, match="Invalid schema for function 'weather'") as refused:

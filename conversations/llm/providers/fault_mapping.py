@@ -29,6 +29,7 @@ from conversations.llm.errors import (
     RequestRefused,
     Unavailable,
 )
+from conversations.llm.providers.errors_in_answers import ErrorInAnswer
 from conversations.llm.providers.refusal_reasons import Reason, reason_of
 from conversations.llm.providers.stated_limits import exceeds_rate
 from conversations.llm.retries import in_words, retry_after
@@ -132,6 +133,8 @@ def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
         return fault
     if isinstance(fault, TimeoutError):
         return _silent(asked, begun)
+    if isinstance(fault, ErrorInAnswer):
+        return _midway(fault.body, asked, begun) if begun else error_of_status(fault.status, fault.body, asked)
     if reason := _unacceptable(fault):
         return BrokenReply(f"{asked.name}: {asked.host} {reason}. Check the base URL.", retryable=False)
     # Both libraries use the same names for their errors; within a stream, Anthropic's raises those of httpx.
@@ -368,6 +371,8 @@ def _midway(body: object, asked: Endpoint, begun: bool) -> ModelError:
         return error_of_status(400, body, asked)
     if not begun and 400 <= status < 600:
         return error_of_status(status, body, asked)
+    if not begun and reason_of(400, body, words_of(body, secret=asked.secret)):
+        return error_of_status(400, body, asked)
     error = BrokenReply(f"{asked.name}: the provider broke the reply off{f' ({code})' if code else ''}. Try again.")
     error.provider_words = words_of(body, secret=asked.secret)
     return error

@@ -18,6 +18,7 @@ from conversations.llm.providers.cache_breakpoints import (
 )
 from conversations.llm.providers.choices import call_pieces, finish_reason_of, first_choice, message_in
 from conversations.llm.providers.dialects import dialect_of
+from conversations.llm.providers.errors_in_answers import require_success
 from conversations.llm.providers.provider import Provider, RequestForm
 from conversations.llm.providers.stream_reader import StreamReader, plausible
 from conversations.llm.providers.tool_call_chunks import is_whole, object_of
@@ -91,6 +92,7 @@ class Chunks(StreamReader):
         self.thought = ""
         self.spent = spent_of(event.get("usage")) or self.spent
         if not event.get("choices"):
+            require_success(event)
             return ""
         choice = event["choices"][0]
         self.finish_reason = finish_reason_of(choice) or self.finish_reason
