@@ -32,7 +32,8 @@ from conversations.llm.errors import (
 from conversations.llm.providers.errors_in_answers import ErrorInAnswer
 from conversations.llm.providers.refusal_reasons import Reason, reason_of
 from conversations.llm.providers.stated_limits import exceeds_rate
-from conversations.llm.retries import in_words, retry_after
+from conversations.llm.providers.stated_waits import wait_in_error, wait_in_headers
+from conversations.llm.retries import in_words
 
 OVERLOADED = 529
 """Anthropic's status for an overloaded server."""
@@ -145,7 +146,7 @@ def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
         case sdk.APIConnectionError() | http.TransportError():
             return _disconnected(fault, asked, begun)
         case sdk.APIStatusError() if fault.status_code >= 400:
-            wait = retry_after(fault.response.headers.get("retry-after"))
+            wait = wait_in_headers(fault.response.headers)
             return error_of_status(fault.status_code, fault.body, asked, wait=wait)
         case sdk.APIError():
             return _midway(fault.body, asked, begun)
@@ -164,10 +165,12 @@ def _unacceptable(fault: BaseException | None) -> str:
 def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float | None = None) -> ModelError:
     """The port's error for an HTTP status and its body, with the provider's own words.
 
-    `wait`: seconds that the provider asked to wait.
+    `wait`: seconds that the provider's headers ask to wait; without them, the error may name some.
     """
-    error = _error_of_status(status, body, asked, wait)
-    error.provider_words = words_of(body, secret=asked.secret)
+    words = words_of(body, secret=asked.secret)
+    wait = wait_in_error(error_object(body), words) if wait is None else wait
+    error = _error_of_status(status, body, asked, wait, words)
+    error.provider_words = words
     return error
 
 
@@ -218,7 +221,7 @@ def _words_behind(error: dict[str, Any]) -> str:
     return _words_in(raw, depth=1)
 
 
-def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | None) -> ModelError:
+def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | None, words: str) -> ModelError:
     code = code_of(body)
     known = f"{status}, {code}" if code else str(status)
     if is_too_long(body, status):
@@ -230,7 +233,7 @@ def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | N
         return too_long
     if code == MISCALLED:
         return BrokenReply(f"{asked.name}: the model called a tool in a way that {asked.host} cannot read. Try again.")
-    if reason := reason_of(status, body, words_of(body, secret=asked.secret)):
+    if reason := reason_of(status, body, words):
         return _of_reason(reason, known, body, asked)
     if status == 404 and not _KNOWN_MODEL.search(str(body)[:MAX_READ_CHARS]):
         return ModelNotFound(
