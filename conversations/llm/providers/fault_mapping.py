@@ -236,10 +236,7 @@ def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | N
     if reason := reason_of(status, body, words):
         return _of_reason(reason, known, body, asked)
     if status == 404 and not _KNOWN_MODEL.search(str(body)[:MAX_READ_CHARS]):
-        return ModelNotFound(
-            f'{asked.name}: {asked.host} does not know the model "{asked.model}" ({known}). '
-            "Check the model id and the base URL."
-        )
+        return _of_reason(Reason.MODEL, known, body, asked)
     if status == 429:
         return _limited(asked, wait)
     if status == 409:
@@ -269,6 +266,9 @@ def _of_reason(reason: Reason, known: str, body: object, asked: Endpoint) -> Mod
         case Reason.RIGHTS:
             words = f'{asked.name}: the account may not use the model "{asked.model}" ({known}).'
             return ModelNotFound(f"{words} Check its rights at the provider, or use another model.")
+        case Reason.MODEL:
+            words = f'{asked.name}: {asked.host} does not know the model "{asked.model}" ({known}).'
+            return ModelNotFound(f"{words} Check the model id and the base URL.")
         case Reason.KEY if is_page(body):
             words = f"{asked.name}: {asked.host} refused access with a web page ({known}). Check the base URL."
             return Unavailable(words, retryable=False)

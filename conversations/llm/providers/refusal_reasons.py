@@ -23,6 +23,7 @@ class Reason(Enum):
     CONTENT = auto()
     NO_CREDIT = auto()
     RIGHTS = auto()
+    MODEL = auto()
     KEY = auto()
 
 
@@ -51,6 +52,11 @@ _RIGHTS = lazy_pattern(
     r"|not available in your (?:current )?plan|not authorized to (?:access|use) (?:the|this) model",
     re.IGNORECASE,
 )
+_MODEL = lazy_pattern(
+    r"\binvalid_model\b|invalid model(?: name| id|:)|\bmodel[ _]not[ _](?:found|exist)|not a valid model\b"
+    r"|\bmodel (?:\S{1,100} )?(?:does not|doesn't) exist|\b(?:unknown|no such) model\b|模型不存在",
+    re.IGNORECASE,
+)
 _KEY = lazy_pattern(
     r"api[_ -]?key (?:not (?:valid|found)|expired|(?:is )?(?:invalid|missing))|api_key_invalid"
     r"|(?:incorrect|invalid|wrong|missing)(?: or \w+)? (?:api[_ -]?key|authorization|credentials)"
@@ -62,6 +68,7 @@ _PATTERNS = (
     (Reason.CONTENT, _CONTENT, (400, 403, 422)),
     (Reason.NO_CREDIT, _NO_CREDIT, (400, 401, 402, 403, 429)),
     (Reason.RIGHTS, _RIGHTS, (400, 401, 403)),
+    (Reason.MODEL, _MODEL, (400, 422)),
     (Reason.KEY, _KEY, (400, 422)),
 )
 """(reason, its words, the statuses that providers give it), the more precise reason first."""

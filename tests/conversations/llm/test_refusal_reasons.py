@@ -59,6 +59,16 @@ RIGHTS: list[Refusal] = [
     ),
     ("Mistral", 403, {"message": "This model is not available in your current plan", "request_id": "x"}),
 ]
+MODEL: list[Refusal] = [
+    ("Mistral", 400, {"message": "Invalid model: writer-1", "type": "invalid_model", "code": "1500"}),
+    ("DeepSeek", 400, said("Model Not Exist", type="invalid_request_error", code="invalid_request_error")),
+    ("Zhipu", 400, said("模型不存在，请检查模型代码。", code="1211")),
+    ("SiliconFlow", 400, {"code": 20012, "message": "Model does not exist. Please check it carefully.", "data": None}),
+    ("OpenRouter", 400, said("writer-1 is not a valid model ID", code=400)),
+    ("LiteLLM", 400, said("Invalid model name passed in model=writer-1. Call `/v1/models` to view models", code="400")),
+    ("Cloudflare", 400, {"success": False, "errors": [{"code": 5007, "message": "No such model @cf/writer-1"}]}),
+    ("OpenAI", 400, said("The requested model 'writer-1' does not exist.", code="model_not_found")),
+]
 COUNTRY: list[Refusal] = [
     ("OpenAI", 403, said("Country, region, or territory not supported", code="unsupported_country_region_territory")),
     ("Gemini", 400, [said("User location is not supported.", code=400, status="FAILED_PRECONDITION")]),
@@ -77,11 +87,12 @@ REASONS = [
     (KEY, errors.KeyRefused, "key_refused", "refused the API key"),
     (NO_CREDIT, errors.NoCredit, "no_credit", "no credit left"),
     (RIGHTS, errors.ModelNotFound, "model_not_found", "may not use the model"),
+    (MODEL, errors.ModelNotFound, "model_not_found", "does not know the model"),
     (COUNTRY, errors.Unavailable, "provider_fault", "does not serve this server's country"),
     (CONTENT, errors.RequestRefused, "refusal", "content filter refused the request"),
 ]
 CASES = [
-    pytest.param(status, body, kind, code, words, id=f"{code}, {name}")
+    pytest.param(status, body, kind, code, words, id=f"{words}, {name}")
     for refusals, kind, code, words in REASONS
     for name, status, body in refusals
 ]
@@ -107,6 +118,8 @@ def test_a_refusal_has_its_reason_and_is_not_sent_again(
         ),
         (400, said("Invalid value for 'tool_choice'."), "RequestRefused"),
         (400, said("Unsupported parameter: 'content_filters_off'"), "RequestRefused"),
+        (400, said("The model does not support tools."), "RequestRefused"),
+        (400, said("Invalid model output: try again."), "RequestRefused"),
         (401, said("Incorrect API key provided."), "KeyRefused"),
         (403, said("Request not allowed"), "KeyRefused"),
         (404, said("The model `x` does not exist or you do not have access to it."), "ModelNotFound"),
