@@ -22,6 +22,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from conversations.llm.pasted import pasted_address, pasted_key
 from conversations.llm.probes.connection_test import ConnectionTest, test_connections
 from conversations.llm.windows import window_words, windows
 from conversations.models import ModelProfile
@@ -122,6 +123,12 @@ class ModelProfileForm(forms.ModelForm):
         if self.instance.pk and moved and cleaned.get("chat_template") == self.initial.get("chat_template"):
             cleaned["chat_template"] = ModelProfile.ChatTemplate.FREE
         return cleaned
+
+    def clean_base_url(self) -> str:
+        return pasted_address(self.cleaned_data["base_url"])
+
+    def clean_api_key(self) -> str:
+        return pasted_key(self.cleaned_data["api_key"])
 
     def clean_chat_template(self) -> str:
         return self.cleaned_data["chat_template"] or str(self.instance.chat_template)

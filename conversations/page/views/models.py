@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -17,8 +18,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from conversations.errors import Invalid, NotFound
+from conversations.llm.pasted import pasted_address, pasted_key, with_version
 from conversations.llm.presets import BY_ID, PRESETS, Preset
-from conversations.llm.probes.connection_test import offered_models, test_connections
+from conversations.llm.probes.connection_test import ConnectionTest, offered_models, test_connections
 from conversations.llm.profiles import new_profile
 from conversations.llm.windows import windows
 from conversations.models import ModelProfile
@@ -46,8 +48,10 @@ def list_models(request: Request) -> HttpResponse:
     """The models that the server of the form lists."""
     _require_administrator(request)
     profile = _profile(request.POST, _preset(request.POST), model_id="none")
-    offered = async_to_sync(offered_models)(profile)[:MAX_LISTED]
-    return render(request, "conversations/settings/_offered.html", {"offered": offered})
+    offered = async_to_sync(offered_models)(profile)
+    if not offered and (versioned := _with_version(profile)):
+        offered = async_to_sync(offered_models)(versioned)
+    return render(request, "conversations/settings/_offered.html", {"offered": offered[:MAX_LISTED]})
 
 
 @member
@@ -57,7 +61,8 @@ def save_model(request: Request) -> HttpResponse:
     _require_administrator(request)
     preset = _preset(request.POST)
     profile = _profile(request.POST, preset, model_id=request.POST.get("model_id", "").strip())
-    (trial,) = async_to_sync(test_connections)([profile])
+    trial = _tried(profile)
+    profile = trial.profile
     if trial.fault and "anyway" not in request.POST:
         return render(
             request, "conversations/settings/_connected.html", {"trial": trial, "offered": trial.offered[:12]}
@@ -76,6 +81,24 @@ def save_model(request: Request) -> HttpResponse:
     return HttpResponseClientRedirect(reverse("home"))
 
 
+def _tried(profile: ModelProfile) -> ConnectionTest:
+    """The test of a profile; where it fails at an address without a path, that of the address with a version."""
+    (trial,) = async_to_sync(test_connections)([profile])
+    if trial.fault and (versioned := _with_version(profile)):
+        (other,) = async_to_sync(test_connections)([versioned])
+        return trial if other.fault else other
+    return trial
+
+
+def _with_version(profile: ModelProfile) -> ModelProfile | None:
+    address = with_version(profile.base_url)
+    if not address:
+        return None
+    versioned = copy(profile)
+    versioned.base_url = address
+    return versioned
+
+
 def _require_administrator(request: Request) -> None:
     user = request.user
     if not (isinstance(user, AbstractUser) and user.is_staff and user.has_perm("conversations.add_modelprofile")):
@@ -91,14 +114,14 @@ def _preset(form: Any) -> Preset:
 
 def _profile(form: Any, preset: Preset, *, model_id: str) -> ModelProfile:
     """The unsaved profile of the form. Raises Invalid, naming the field."""
-    address = form.get("address", preset.address).strip()
+    address = pasted_address(form.get("address", preset.address))
     if preset.id == "other" and not address:
         raise Invalid("address: Address: is required.", field="address")
     profile = new_profile(
         form.get("called", "").strip() or model_id[:100],
         provider=preset.provider,
         base_url=address,
-        api_key=form.get("key", "").strip(),
+        api_key=pasted_key(form.get("key", "")),
         model_id=model_id,
     )
     try:
