@@ -42,7 +42,7 @@ def wait_in_error(error: Mapping[str, Any], words: str) -> float | None:
 
 
 def _in_details(error: Mapping[str, Any]) -> float | None:
-    """Of Google's `retryDelay`, such as "34.07s", or OpenRouter's time of the next request in milliseconds."""
+    """The seconds of Google's `retryDelay`, such as "34.07s", or until OpenRouter's time of the next request."""
     details = error.get("details")
     for detail in details if isinstance(details, list) else []:
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
