@@ -127,7 +127,9 @@ def _profile(form: Any, preset: Preset, *, model_id: str) -> ModelProfile:
     try:
         profile.full_clean()
     except ValidationError as fault:
-        field, (words, *_) = next(iter(fault.message_dict.items()))
+        field, (words, *_rest) = next(iter(fault.message_dict.items()))
+        if fault.error_dict[field][0].code == "unique":
+            words = _("There is a model of this name already. Enter another name.")
         label = {"base_url": "address", "api_key": "key", "model_id": "model"}.get(field, field)
         # The page shows refusals without their field, in one place for the whole form.
         raise Invalid(f"{label}: {label.capitalize()}: {words}", field=label) from None

@@ -89,7 +89,10 @@ def test_a_wrong_field_is_named(admin: Pages, llm: LlmServer, changed: dict[str,
 
 def test_a_name_that_is_taken_is_refused(admin: Pages, llm: LlmServer) -> None:
     ModelProfile.objects.create(name="Mine", model_id="x")
-    assert "already exists" in admin.post("save_model", **form(llm)).content.decode()
+    assert (
+        "Name: There is a model of this name already. Enter another name."
+        in admin.post("save_model", **form(llm)).content.decode()
+    )
 
 
 @pytest.mark.parametrize("is_staff", [False, True])
