@@ -140,7 +140,7 @@ def _task(request: Request, task_id: UUID) -> Compaction:
     rows = Compaction.objects.filter(pk=task_id, conversation__in=own_conversations(request.auth, kinds=TO_READ))
     row = rows.first()
     if row is None:
-        raise Http404
+        raise Http404("No such task.")
     return row
 
 

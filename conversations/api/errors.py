@@ -17,6 +17,8 @@ from conversations.runtime.database import refusal_of
 
 logger = logging.getLogger(__name__)
 
+_MISSING = re.compile(r"No such (\w+)|No (\w+) matches|(\w+) matching query")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CODES = {400: "invalid", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 PROBLEMS = {
     "missing": "is required",
@@ -75,8 +77,11 @@ def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
     return error_response(fault.status_code, CODES.get(fault.status_code, "refused"), fault.message)
 
 
-def on_missing(request: HttpRequest, fault: Http404) -> HttpResponse:
-    return error_response(404, "not_found", "There is no such thing.")
+def on_missing(request: HttpRequest, fault: Exception) -> HttpResponse:
+    """The kind of object that is missing, as Django's errors name it; the same for one of another person."""
+    found = _MISSING.search(str(fault))
+    kind = _CAPITAL.sub(" ", found[found.lastindex or 0]).lower() if found else "object"
+    return error_response(404, "not_found", f"There is no such {kind}, or it is another person's.")
 
 
 def on_too_big(request: HttpRequest, fault: RequestDataTooBig) -> HttpResponse:

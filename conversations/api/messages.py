@@ -223,12 +223,12 @@ def _outcome(conversation: Conversation, begun: BegunTurn, since: datetime) -> d
     """The result of a turn. A compaction is reported if it ended during the turn."""
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:
-        raise Http404
+        raise Http404("No such message.")
     *steps, answer = turn_replies.replies_of_turn(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
     try:
         used = usage.usage_of_conversation(conversation)
     except Conversation.DoesNotExist:
-        raise Http404 from None
+        raise Http404("No such conversation.") from None
     ended = conversation.compactions.filter(finished_at__gte=since).exclude(status=Compaction.Status.READY)
     last, window = ended.order_by("finished_at").last(), conversation.window
     return {

@@ -36,7 +36,11 @@ REFUSALS: dict[int, tuple[str, str, str]] = {
         "this site can raise it.",
     ),
     403: ("forbidden", "A session without its CSRF token.", "CSRF check Failed"),
-    404: ("not_found", "There is no such thing, or it is another person's.", "There is no such thing."),
+    404: (
+        "not_found",
+        "There is no such object, or it is another person's.",
+        "There is no such conversation, or it is another person's.",
+    ),
     409: ("reply_running", "Right in itself, but not now.", "A reply is still being written: stop it, or wait for it."),
     413: (
         "context_too_large",

@@ -78,7 +78,7 @@ def _begin(user: User, conversation_id: UUID, place: cursor.Cursor | None) -> ca
     try:
         return catch_up.since(get_conversation(user, conversation_id, kinds=TO_READ).pk, place)
     except Conversation.DoesNotExist:  # deleted at this moment
-        raise Http404 from None
+        raise Http404("No such conversation.") from None
 
 
 def _count(user: User, open_: ExitStack) -> None:

@@ -102,6 +102,28 @@ def test_deleting_takes_messages_along_even_replaced_ones(api: Api, user: User) 
     refused(api.get(f"{ALL}/{row.pk}"), 404, "not_found")
 
 
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("conversations/{nobody}", "conversation"),
+        ("conversations/{nobody}/messages", "conversation"),
+        ("conversations/{id}/attachments/{nobody}", "attachment"),
+        ("conversations/{id}/runs/{nobody}", "agent run"),
+        ("context/{nobody}/compactions", "conversation"),
+        ("tasks/{nobody}/progress", "task"),
+        ("projects/{nobody}", "project"),
+    ],
+)
+def test_what_is_missing_is_named(api: Api, user: User, path: str, kind: str) -> None:
+    row = Conversation.objects.create(owner=user)
+    response = api.get(f"/api/{path.format(id=row.pk, nobody='00000000-0000-7000-8000-000000000000')}")
+    assert (response.status_code, response.json()["error"]["message"]) == (
+        404,
+        f"There is no such {kind}, or it is another person's.",
+    )
+
+
 def test_pages_hold_every_conversation_once_the_latest_first(api: Api, user: User) -> None:
     rows = make(user, 7)
     seen: list[str] = []
