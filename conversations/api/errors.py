@@ -78,7 +78,7 @@ def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
 
 
 def on_missing(request: HttpRequest, fault: Exception) -> HttpResponse:
-    """The kind of object that is missing, as Django's errors name it; the same for one of another person."""
+    """Name the kind of object that is missing, as Django's errors do; an object of another person is missing too."""
     found = _MISSING.search(str(fault))
     kind = _CAPITAL.sub(" ", found[found.lastindex or 0]).lower() if found else "object"
     return error_response(404, "not_found", f"There is no such {kind}, or it is another person's.")

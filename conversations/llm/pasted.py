@@ -11,7 +11,7 @@ VERSION = "/v1"
 _QUOTES = "\"'`“”‘’<>,;"
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 _HOST = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d))(?::\d{1,5})?(?:/\S*)?", re.IGNORECASE)
-_ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|embeddings|models)$")
+_ENDPOINT = re.compile(r"/chat/completions$|(?<=/v\d)/(?:completions|responses|messages|embeddings|models)$")
 _NAMED = re.compile(
     r"(?:(?:export|set|setx)\s+|\$env:)?[A-Z][A-Z0-9_]{0,60}(?:KEY|TOKEN)\s*=\s*(?=[^\s=])"
     r"|(?:(?i:authorization|x-api-key|api-key))\s*:\s*(?=\S)"

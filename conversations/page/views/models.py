@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from typing import Any
 
@@ -29,6 +30,8 @@ from conversations.page.views.sidebar import sidebar
 
 MAX_LISTED = 2_000
 """The most models of a server that the page suggests."""
+QUICK_SECONDS = 5.0
+"""A server that answers later, or not at all, is not asked at a second address: a person waits."""
 
 
 @member
@@ -48,8 +51,9 @@ def list_models(request: Request) -> HttpResponse:
     """The models that the server of the form lists."""
     _require_administrator(request)
     profile = _profile(request.POST, _preset(request.POST), model_id="none")
+    began = time.monotonic()
     offered = async_to_sync(offered_models)(profile)
-    if not offered and (versioned := _with_version(profile)):
+    if not offered and (versioned := _with_version(profile, since=began)):
         offered = async_to_sync(offered_models)(versioned)
     return render(request, "conversations/settings/_offered.html", {"offered": offered[:MAX_LISTED]})
 
@@ -83,16 +87,18 @@ def save_model(request: Request) -> HttpResponse:
 
 def _tried(profile: ModelProfile) -> ConnectionTest:
     """The test of a profile; where it fails at an address without a path, that of the address with a version."""
+    began = time.monotonic()
     (trial,) = async_to_sync(test_connections)([profile])
-    if trial.fault and (versioned := _with_version(profile)):
+    if trial.fault and (versioned := _with_version(profile, since=began)):
         (other,) = async_to_sync(test_connections)([versioned])
         return trial if other.fault else other
     return trial
 
 
-def _with_version(profile: ModelProfile) -> ModelProfile | None:
+def _with_version(profile: ModelProfile, *, since: float) -> ModelProfile | None:
+    """The profile at its address with a version; None if that has a path, or if its server was slow `since` then."""
     address = with_version(profile.base_url)
-    if not address:
+    if not address or time.monotonic() - since > QUICK_SECONDS:
         return None
     versioned = copy(profile)
     versioned.base_url = address

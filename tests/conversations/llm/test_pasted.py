@@ -36,6 +36,7 @@ HOST = "https://host.example/v1"
         ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
         ("https://api.deepseek.com/chat/completions", "https://api.deepseek.com"),
         ("https://host.example/models/v1", "https://host.example/models/v1"),
+        ("https://a.services.ai.azure.com/models", "https://a.services.ai.azure.com/models"),
         ("localhost:11434/v1", "http://localhost:11434/v1"),
         ("LOCALHOST:11434", "http://LOCALHOST:11434"),
         ("192.168.0.9:8080/v1", "http://192.168.0.9:8080/v1"),
@@ -134,6 +135,19 @@ def test_what_fails_both_ways_is_shown_as_it_was_entered(admin: Pages, llm: LlmS
     llm.enqueue(status=401, times=2)
     assert "401" in admin.post("save_model", **form(llm, address=bare)).content.decode()
     assert not ModelProfile.objects.exists()
+
+
+def test_a_server_that_is_silent_is_asked_at_one_address(
+    admin: Pages, llm: LlmServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MODEL_TIMEOUT_SECONDS = 1
+    monkeypatch.setattr("conversations.page.views.models.QUICK_SECONDS", 0.5)
+    llm.enqueue(fault="stall", times=2)
+    assert (
+        "Save it all the same"
+        in admin.post("save_model", **form(llm, address=llm.url.removesuffix("/v1"))).content.decode()
+    )
+    assert len(llm.chats) == 1
 
 
 @pytest.mark.parametrize("text", ["{url}/chat/completions", " {url}/ "])
