@@ -17,6 +17,7 @@ from compression.core.tokens import count_tokens
 from conversations.gateway.messages import MAX_CALLS
 from conversations.llm.errors import BrokenReply
 from conversations.llm.providers.choices import call_pieces, finish_reason_of, first_choice, message_in
+from conversations.llm.providers.reported_usage import tokens_of, usage_in
 from conversations.llm.providers.tool_call_chunks import Call, Calls
 from conversations.llm.providers.tool_naming import offered_name
 from conversations.llm.providers.written_calls import WrittenCalls
@@ -97,7 +98,7 @@ class PartialCompletion:
         for piece in self._rest():
             written.append(piece.text)
             yield piece
-        if not self.usage.get("completion_tokens"):
+        if not tokens_of(self.usage).completion:
             counted = await asyncio.to_thread(count_tokens, "".join(written))  # megabytes take seconds
             self.usage = self.usage | {"completion_tokens": counted}
 
@@ -110,7 +111,7 @@ class PartialCompletion:
         spoken = {name: value for name, value in said.items() if name not in ("tool_calls", "function_call")}
         chunk = {"choices": [{"delta": spoken | {"content": text}, "finish_reason": choice.get("finish_reason")}]}
         self._has_late_calls = bool(calls)
-        pieces = [*self._taken(chunk | {"usage": completion.get("usage")}), *self._rest()]
+        pieces = [*self._taken(chunk | {"usage": usage_in(completion)}), *self._rest()]
         for _, id, name, arguments, extra in calls:
             named = offered_name(name, self._tools)
             call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", named, extra)
@@ -119,8 +120,7 @@ class PartialCompletion:
         return [PartDelta("thought", thought), *pieces] if thought else pieces
 
     def _taken(self, chunk: Json) -> Iterator[PartDelta]:
-        usage = chunk.get("usage")
-        self.usage = usage if isinstance(usage, dict) and usage else self.usage
+        self.usage = usage_in(chunk) or self.usage
         if not (choice := first_choice(chunk)):
             return
         delta = message_in(choice)

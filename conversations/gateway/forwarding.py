@@ -29,6 +29,7 @@ from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
 from conversations.llm.providers.message_events import events_of, message_of
+from conversations.llm.providers.reported_usage import spent_on_message
 
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
 
@@ -120,7 +121,7 @@ async def _by_messages(
     provider = await held.enter_async_context(opening)
     call.left_out = tuple(provider.left_out)
     if not (provider.is_stream and asked.is_stream):
-        content, call.spent = await provider_stream.whole(provider, native.spent_by, message_of)
+        content, call.spent = await provider_stream.whole(provider, spent_on_message, message_of)
         call.answered()
         record_later(call)
         content = whole_answer(content)

@@ -18,6 +18,7 @@ from conversations.gateway.protocol import Json
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.upstream import ask_upstream
 from conversations.llm.errors import BrokenReply
+from conversations.llm.providers.reported_usage import tokens_of, usage_in
 from conversations.llm.tools import ToolFailed, ToolRequest, as_functions
 
 MAX_ROUNDS = 4
@@ -45,7 +46,7 @@ async def answer(asked: GatewayRequest, body: Json, state: State, call: Call) ->
             tools = [*own, *(as_functions(HISTORY) if left else ())]
             offered = {"tools": tools} if tools else {}
             completion = await _answer(asked, plain | {"messages": messages} | offered, call)
-            completion_tokens += int((completion.get("usage") or {}).get("completion_tokens") or 0)
+            completion_tokens += tokens_of(usage_in(completion)).completion
             said = completion["choices"][0]["message"]
             calls = said.get("tool_calls") or []
             searches = [one for one in calls if _name(one) in NAMES]
@@ -58,7 +59,7 @@ async def answer(asked: GatewayRequest, body: Json, state: State, call: Call) ->
         if not said["tool_calls"]:  # the model went on searching without being offered to
             del said["tool_calls"]
             completion["choices"][0]["finish_reason"] = "stop"
-    if usage := completion.get("usage"):
+    if usage := usage_in(completion):
         usage["completion_tokens"] = completion_tokens
     return completion
 

@@ -19,8 +19,8 @@ from conversations.llm.errors import BrokenReply
 from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.errors_in_answers import ErrorInAnswer, require_success
 from conversations.llm.providers.fault_mapping import Endpoint, explain
-from conversations.llm.providers.openai import spent_of
 from conversations.llm.providers.provider import whole_seconds
+from conversations.llm.providers.reported_usage import spent_on
 
 MAX_ANSWER_BYTES = 50_000_000
 """The most bytes of an answer in one piece."""
@@ -59,7 +59,7 @@ Gather = Callable[[list[dict[str, Any]]], dict[str, Any] | None]
 
 
 async def whole(
-    of: Upstream, spent_of: Callable[[Any], ReportedTokens | None] = spent_of, gather: Gather = completion_of
+    of: Upstream, spent_on: Callable[[Any], ReportedTokens | None] = spent_on, gather: Gather = completion_of
 ) -> tuple[bytes, ReportedTokens | None]:
     """(the answer as one JSON object, unchanged unless the server has streamed it; its usage). Raises ModelError."""
     with of.faults_explained():
@@ -78,7 +78,7 @@ async def whole(
         if not isinstance(answer, dict):
             raise BrokenReply(f"{of.who.name}: what the provider sent is not a reply. Try again.")
         require_no_error(answer, of.who)
-    return content, spent_of(answer.get("usage"))
+    return content, spent_on(answer)
 
 
 async def _read(of: Upstream) -> bytes:
@@ -171,7 +171,7 @@ def take_chunk(event: list[str], tally: Tally, who: Endpoint, *, with_usage: boo
     if not isinstance(parsed, dict):
         return True
     require_no_error(parsed, who)
-    tally.spent = spent_of(parsed.get("usage")) or tally.spent
+    tally.spent = spent_on(parsed) or tally.spent
     return with_usage or bool(parsed.get("choices"))
 
 

@@ -287,3 +287,44 @@ def test_what_a_model_said_comes_back_as_it_was_read(items: list[dict[str, Any]]
         return "".join(item["content"][0]["text"] for item in some if item["type"] == "message").replace("\n", "")
 
     assert calls(told) == calls(items) and words(told) == words(items)
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "/chat/completions": {"messages": [{"role": "user", "content": "hi"}]},
+    "/messages": {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 500},
+    "/responses": {"input": "hi"},
+}
+THINKS_APART = {
+    "prompt_tokens": 32,
+    "completion_tokens": 9,
+    "total_tokens": 135,
+    "completion_tokens_details": {"reasoning_tokens": 94},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", ASKED)
+def test_thoughts_that_a_provider_counts_apart_are_part_of_the_output(
+    caller: Caller, path: str, *, stream: bool
+) -> None:
+    caller.served.llm.enqueue("Yes.", usage=THINKS_APART)
+    answer = caller.post(json.dumps(ASKED[path] | {"model": "scripted", "stream": stream}), path=path)
+    assert answer.status_code == 200
+    assert caller.call(prompt_tokens=32)["completion_tokens"] == 103
+    assert path == "/chat/completions" or '"output_tokens":103' in answer.text.replace(" ", "")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", ASKED)
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "many", "completion_tokens": "few", "total_tokens": {}},
+        {"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": [1], "completion_tokens_details": "x"},
+    ],
+)
+def test_an_odd_usage_does_not_break_a_reply(caller: Caller, usage: dict[str, Any], path: str, *, stream: bool) -> None:
+    caller.served.llm.enqueue("Yes.", usage=usage)
+    answer = caller.post(json.dumps(ASKED[path] | {"model": "scripted", "stream": stream}), path=path)
+    assert answer.status_code == 200 and "Yes." in answer.text
+    assert '"error":{' not in answer.text.replace(" ", "")

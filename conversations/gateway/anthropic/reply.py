@@ -12,6 +12,7 @@ from conversations.gateway.anthropic.request import ThreadUnsupported, wants_tho
 from conversations.gateway.chunks import PartDelta, arguments_of, event
 from conversations.gateway.protocol import CallerRequest, Events, Json
 from conversations.gateway.sealed_thoughts import sealed
+from conversations.llm.providers.reported_usage import tokens_of
 
 STOPS = {
     "stop": "end_turn",
@@ -69,16 +70,13 @@ async def whole(completion: Json, asked: CallerRequest) -> Json:
 
 def usage_of(usage: object, asked: CallerRequest) -> Json:
     """The figures of a provider's usage; after a compaction, the input is the caller's own history."""
-    figures = usage if isinstance(usage, dict) else {}
-    cached = int((figures.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    prompt = int(figures.get("prompt_tokens") or asked.counted)
-    if asked.tokens is not None:
-        prompt, cached = asked.tokens, 0
+    spent = tokens_of(usage)
+    prompt, cached = (spent.prompt or asked.counted, spent.cached) if asked.tokens is None else (asked.tokens, 0)
     return {
         "input_tokens": max(0, prompt - cached),
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": cached,
-        "output_tokens": int(figures.get("completion_tokens") or 0),
+        "output_tokens": spent.completion,
     }
 
 

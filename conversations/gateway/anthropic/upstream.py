@@ -17,19 +17,17 @@ from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
-from conversations.llm.port import ReportedTokens
 from conversations.llm.providers import corrections, refused_images
-from conversations.llm.providers.anthropic import spent_of
+from conversations.llm.providers.choices import as_object
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.providers.reported_usage import CACHE_PARTS, later_usage, plausible, spent_on_message
 from conversations.llm.thinking.thoughts import BLOCKS, are_refused
 from conversations.models import ModelProfile
 
 PASSED = ("anthropic-version", "anthropic-beta")
 """Headers that go on to the provider."""
-CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
-"""The tokens of an input that the provider counts apart."""
 
 
 def speaks(profile: ModelProfile) -> bool:
@@ -149,17 +147,11 @@ def take_event(event: list[str], tally: Tally, who: Endpoint) -> bool:
     if not isinstance(said, dict):
         return True
     require_no_error(said, who)
-    usage = said.get("usage") or (said.get("message") or {}).get("usage")
-    if isinstance(usage, dict):
-        tally.usage |= {name: figure for name, figure in usage.items() if figure is not None}
-        tally.spent = spent_of(tally.usage) or tally.spent
+    if usage := said.get("usage") or as_object(said.get("message")).get("usage"):
+        tally.usage = later_usage(tally.usage, usage)
+        tally.spent = spent_on_message({"usage": tally.usage}) or tally.spent
     tally.is_done = said.get("type") == "message_stop"
     return True
-
-
-def spent_by(usage: Any) -> ReportedTokens | None:
-    """The tokens of a whole message's usage."""
-    return spent_of(usage) if isinstance(usage, dict) else None
 
 
 def with_tokens(message: str, tokens: int) -> str:
@@ -175,7 +167,7 @@ def with_tokens(message: str, tokens: int) -> str:
     for held in (said, said.get("message")) if isinstance(said, dict) else ():
         usage = held.get("usage") if isinstance(held, dict) else None
         if isinstance(usage, dict) and usage.get("input_tokens") is not None:
-            cached = sum(int(usage.get(name) or 0) for name in CACHED)
+            cached = sum(plausible(usage.get(name)) or 0 for name in CACHE_PARTS)
             usage["input_tokens"] = max(0, tokens - cached)
     return json.dumps(said, ensure_ascii=False)
 

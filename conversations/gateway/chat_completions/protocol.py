@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from conversations.gateway.chat_completions.request import in_own_form, read
 from conversations.gateway.protocol import CallerRequest, Events, Json, Protocol, chat_error
+from conversations.llm.providers.reported_usage import tokens_of
 
 _USAGE = re.compile(r'"usage":\s*\{')
 
@@ -28,7 +29,7 @@ def _with_usage(answer: Json, asked: CallerRequest) -> Json:
     usage = answer.get("usage")
     if not isinstance(usage, dict) or asked.tokens is None:
         return answer
-    total = asked.tokens + int(usage.get("completion_tokens") or 0)
+    total = asked.tokens + tokens_of(usage).completion
     return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
 
 

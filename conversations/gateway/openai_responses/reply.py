@@ -9,6 +9,7 @@ from conversations.gateway.chunks import arguments_of
 from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of
 from conversations.gateway.protocol import CallerRequest, Json
 from conversations.gateway.sealed_thoughts import sealed
+from conversations.llm.providers.reported_usage import tokens_of
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p", "text", "reasoning", "user")
@@ -86,16 +87,14 @@ def response(id: str, asked: CallerRequest, status: str, output: list[Json]) -> 
 
 def usage_of(usage: Json, asked: CallerRequest) -> Json:
     """The figures of a provider's usage; after a compaction, the input is the caller's own history."""
-    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
-    read, written = int(usage.get("prompt_tokens") or asked.counted), int(usage.get("completion_tokens") or 0)
-    read, cached = (read, cached) if asked.tokens is None else (asked.tokens, 0)
+    spent = tokens_of(usage)
+    read, cached = (spent.prompt or asked.counted, spent.cached) if asked.tokens is None else (asked.tokens, 0)
     return {
         "input_tokens": read,
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
-        "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": thought},
-        "total_tokens": read + written,
+        "output_tokens": spent.completion,
+        "output_tokens_details": {"reasoning_tokens": spent.thought},
+        "total_tokens": read + spent.completion,
     }
 
 

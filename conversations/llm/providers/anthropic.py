@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from conversations.llm.known_models import ANTHROPIC_URL, is_anthropic
-from conversations.llm.port import ReportedTokens
 from conversations.llm.providers.anthropic_blocks import blocks_of, tools_of
 from conversations.llm.providers.anthropic_thinking import Effort, Thinking
 from conversations.llm.providers.dialects import Dialect
 from conversations.llm.providers.message_events import events_of
 from conversations.llm.providers.provider import Provider
-from conversations.llm.providers.stream_reader import StreamReader, plausible
+from conversations.llm.providers.reported_usage import later_usage, spent_on_message
+from conversations.llm.providers.stream_reader import StreamReader
 from conversations.llm.providers.tool_call_chunks import text_of
 from conversations.llm.request import Prompt
 from conversations.llm.thinking.efforts import room_for
@@ -109,10 +109,9 @@ class Events(StreamReader):
             block["characters"] = block.get("characters", 0) + len(text)
 
     def _reckon(self, usage: Any) -> None:
-        """Read the usage figures, which come in two parts; the later ones are cumulative."""
-        if isinstance(usage, dict):
-            self._usage |= {name: figure for name, figure in usage.items() if figure is not None}
-            self.spent = spent_of(self._usage)
+        """Read the usage figures, which come in two parts."""
+        self._usage = later_usage(self._usage, usage)
+        self.spent = spent_on_message({"usage": self._usage})
 
 
 class Anthropic(Provider):
@@ -151,19 +150,3 @@ class Anthropic(Provider):
 
     def is_home(self) -> bool:
         return is_anthropic(self._endpoint.base_url)
-
-
-def spent_of(usage: dict[str, Any]) -> ReportedTokens | None:
-    """The tokens that the provider reports, None if the figures are implausible.
-
-    Anthropic's `input_tokens` exclude tokens read from and written to the cache; here they are added.
-    """
-    parts = [usage.get("input_tokens"), *(usage.get(f"cache_{how}_input_tokens", 0) for how in ("read", "creation"))]
-    fresh, cached, kept = (plausible(part) for part in parts)
-    completion = plausible(usage.get("output_tokens"))
-    if fresh is None or cached is None or kept is None or completion is None:
-        return None
-    prompt = plausible(fresh + cached + kept)
-    details = usage.get("output_tokens_details")
-    thought = plausible(details.get("thinking_tokens")) if isinstance(details, dict) else None
-    return ReportedTokens(prompt, completion, cached, min(thought or 0, completion)) if prompt else None

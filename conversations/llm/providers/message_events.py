@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 
 from conversations.llm.providers.choices import Json, as_object
+from conversations.llm.providers.reported_usage import later_usage
 from conversations.llm.providers.tool_call_chunks import object_of
 
 GROWING = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
@@ -34,7 +35,7 @@ def message_of(events: list[Json]) -> Json | None:
                 elif delta.get("signature"):
                     blocks[index]["signature"] = f"{blocks[index].get('signature') or ''}{delta['signature']}"
             case "message_delta":
-                usage = as_object(message.get("usage")) | as_object(event.get("usage"))
+                usage = later_usage(as_object(message.get("usage")), event.get("usage"))
                 message = message | delta | {"usage": usage}
             case "message_stop":
                 is_whole = True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations.llm.known_models import OPENAI_URL, is_openai
-from conversations.llm.port import Delta, ReportedTokens
+from conversations.llm.port import Delta
 from conversations.llm.providers import chat_templates, reply_lengths
 from conversations.llm.providers.cache_breakpoints import (
     BREAKPOINT,
@@ -20,7 +20,8 @@ from conversations.llm.providers.choices import call_pieces, finish_reason_of, f
 from conversations.llm.providers.dialects import dialect_of
 from conversations.llm.providers.errors_in_answers import require_success
 from conversations.llm.providers.provider import Provider, RequestForm
-from conversations.llm.providers.stream_reader import StreamReader, plausible
+from conversations.llm.providers.reported_usage import spent_on, usage_in
+from conversations.llm.providers.stream_reader import StreamReader
 from conversations.llm.providers.tool_call_chunks import is_whole, object_of
 from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.providers.written_calls import WrittenCalls
@@ -84,13 +85,13 @@ class Chunks(StreamReader):
     def is_news(event: Any) -> bool:
         """Whether a chunk shows progress: empty ones keep a connection alive; thoughts come in fields of many names."""
         if not (choice := first_choice(event)):
-            return bool(isinstance(event, dict) and event.get("usage"))
+            return bool(isinstance(event, dict) and usage_in(event))
         fields = message_in(choice).items()
         return bool(choice.get("finish_reason")) or any(value for name, value in fields if name != "role")
 
     def take(self, event: dict[str, Any]) -> str:
         self.thought = ""
-        self.spent = spent_of(event.get("usage")) or self.spent
+        self.spent = spent_on(event) or self.spent
         if not event.get("choices"):
             require_success(event)
             return ""
@@ -190,21 +191,3 @@ def _function(function: dict[str, Any]) -> dict[str, Any]:
     written = function["arguments"]
     arguments = written if is_whole(written) else json.dumps(object_of(written))
     return function | {"name": fitting_name(function["name"]), "arguments": arguments}
-
-
-def spent_of(usage: Any) -> ReportedTokens | None:
-    """The tokens that a server reports; None if the figures are implausible.
-
-    OpenAI, Gemini and most others report the cached ones among the details, DeepSeek as `prompt_cache_hit_tokens`.
-    """
-    if not isinstance(usage, dict):
-        return None
-    prompt, completion = plausible(usage.get("prompt_tokens")), plausible(usage.get("completion_tokens"))
-    if not prompt or completion is None:
-        return None
-    details = usage.get("prompt_tokens_details")
-    reported = details.get("cached_tokens") if isinstance(details, dict) else None
-    cached = plausible(usage.get("prompt_cache_hit_tokens") if reported is None else reported) or 0
-    written = usage.get("completion_tokens_details")
-    thought = plausible(written.get("reasoning_tokens")) if isinstance(written, dict) else None
-    return ReportedTokens(prompt, completion, cached if cached <= prompt else 0, min(thought or 0, completion))

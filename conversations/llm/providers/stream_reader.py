@@ -7,7 +7,7 @@ from typing import Any
 
 from compression.core.error_codes import ErrorCode
 from conversations.llm.errors import BrokenReply, EmptyReply, ForbiddenToolCall
-from conversations.llm.port import MAX_TOKENS, Delta, ReportedTokens
+from conversations.llm.port import Delta, ReportedTokens
 from conversations.llm.providers.tool_call_chunks import Calls
 from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.request import Prompt
@@ -88,8 +88,3 @@ class StreamReader(ABC):
         if calls and self.finish_reason == "stop":
             return "tool_calls"
         return "stop" if self.finish_reason == "tool_calls" and not calls else self.finish_reason
-
-
-def plausible(tokens: Any) -> int | None:
-    """A figure that a provider reports; None if it cannot be a number of tokens."""
-    return tokens if type(tokens) is int and 0 <= tokens <= MAX_TOKENS else None
