@@ -1,8 +1,8 @@
 """Repeats a refused request without the optional fields that its server names, or in the form that it names.
 
-A caller sets the same options for every model: an effort, a seed, a limit under one of its two names. Fields that only
-tune an answer, or identify the caller, are left out for a server that refuses them. Fields that decide what an answer
-contains (`tools`, `response_format`, `stop`, `n`) never are: the caller gets the refusal.
+A caller sets the same options for every model: an effort, a seed, a limit under one of its two names. Any field that a
+server refuses is left out, unless it decides what an answer contains (`tools`, `response_format`, `stop`, `n` …): then
+the caller gets the refusal.
 """
 
 from __future__ import annotations
@@ -18,34 +18,20 @@ from conversations.llm.providers.fault_mapping import Endpoint
 
 Body = dict[str, Any]
 
-TUNING = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "top_a",
-    "typical_p",
-    "seed",
-    "frequency_penalty",
-    "presence_penalty",
-    "repetition_penalty",
-    "repeat_penalty",
-    "logit_bias",
-    "parallel_tool_calls",
-    "verbosity",
-    "reasoning_effort",
-    "reasoning",
-    "thinking",
-    "enable_thinking",
-    "chat_template_kwargs",
-    "stream_options",
-    "user",
-    "safety_identifier",
-    "prompt_cache_key",
-)
-"""The fields that may be left out."""
-COMMON_WORDS = ("seed", "user", "reasoning", "thinking")
-"""Names that an error must quote, or call a parameter: they are words of any sentence."""
+DECIDING = frozenset({
+    *("model", "messages", "system", "stream", "tools", "tool_choice", "functions", "function_call"),
+    *("mcp_servers", "container", "documents", "plugins"),
+    *("web_search_options", "search_parameters", "enable_search"),
+    *("response_format", "output_config", "output_format", "format", "structured_outputs", "grammar", "json_schema"),
+    *("guided_json", "guided_regex", "guided_grammar", "guided_choice"),
+    *("stop", "stop_sequences", "n", "best_of", "logprobs", "top_logprobs", "modalities", "audio", "suffix", "echo"),
+    *("max_tokens", "max_completion_tokens"),
+})  # fmt: skip
+"""The fields that decide what an answer contains."""
+IDLE: tuple[object, ...] = (None, False, "", "auto", [], {}, ["text"])
+"""Values with which a field decides nothing."""
+PLAIN_WORDS = ("temperature", "verbosity")
+"""Names of one word that no sentence has by chance. An error must quote other ones, or call them a parameter."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 EFFORT = "reasoning_effort"
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -59,7 +45,8 @@ STATUSES = (400, 404, 415, 422, 500, 501)
 _REFUSED = re.compile(
     r"unsupported|not? support|not (?:permitted|allowed|available)|unrecogni[sz]ed|unknown|deprecated"
     r"|unexpected (?:keyword|argument|field|parameter|property)|extra.?(?:inputs?|forbidden)|only the default"
-    r"|cannot both|no such|incompatible|may not be",
+    r"|cannot both|no such|does not match any|incompatible|may not be|only allowed|may only be|not enabled"
+    r"|only [\d.]+ is allowed|invalid service_tier",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
@@ -68,6 +55,9 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 """The words of an error about a value: another caller's value may be accepted."""
+_WITHIN = re.compile(r"""\b(?:messages?|tools?|system)['"]?[.\[, ]+\d""")
+"""The place of an error that is about a part of a message or a tool."""
+_OTHER_EFFORT = re.compile(r"must be one of|invalid reasoning.effort", re.IGNORECASE)
 _QUOTED_EFFORT = re.compile(rf"""['"`]({"|".join(EFFORTS)})['"`]""")
 _FORCED = re.compile(
     r"(?:think|reason|\bmodel\b).{0,80}tool[_ ]?choice"
@@ -124,13 +114,23 @@ class ServerForm:
         asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
         if (limit := reply_lengths.limit_named_in(complaint, asked=asked)) and limit.is_of_model:
             yield replace(self, most=limit.tokens)
+        if sent.get(EFFORT) in EFFORTS and _names(complaint, EFFORT) and _OTHER_EFFORT.search(complaint):
+            yield self._with_efforts(_efforts_in(complaint, refused=sent[EFFORT]))
         if not _REFUSED.search(complaint):
             return
-        if "adaptive" in complaint and (other := THINKING.get(str(as_object(sent.get("thinking")).get("type")))):
+        is_about_sampling = re.search("temperature|top_[pk]", complaint)
+        if (
+            "adaptive" in complaint
+            and not is_about_sampling
+            and (other := THINKING.get(str(as_object(sent.get("thinking")).get("type"))))
+        ):
             yield replace(self, thinking=other)
-        named = [name for name in TUNING if name in sent and _names(complaint, name)]
+        optional = (
+            [] if _WITHIN.search(complaint) else [name for name, value in sent.items() if _is_optional(name, value)]
+        )
+        named = [name for name in optional if _names(complaint, name)]
         if EFFORT in named and (efforts := _efforts_in(complaint, refused=sent[EFFORT])):
-            yield replace(self, efforts=efforts)
+            yield self._with_efforts(efforts)
         if len(named) > 1 and "both" in complaint:
             named = named[1:]
         if named and not _VALUE.search(complaint):
@@ -140,6 +140,18 @@ class ServerForm:
                 yield replace(self, limit=other)
         if _FORCED.search(complaint):
             yield replace(self, takes_forced_calls=False)
+
+    def _with_efforts(self, efforts: tuple[str, ...]) -> ServerForm:
+        """The form with the efforts that a server knows; without an effort if it knows none but "none"."""
+        if set(efforts) <= {"none"}:
+            return replace(self, omitted=self.omitted | {EFFORT})
+        return replace(self, efforts=efforts)
+
+
+def _is_optional(name: str, value: object) -> bool:
+    """Whether a field may be left out."""
+    is_effort_alone = name == "output_config" and "format" not in as_object(value)
+    return name not in DECIDING or value in IDLE or (name, value) == ("n", 1) or is_effort_alone
 
 
 def _thinking(kind: str, *, limit: object) -> Body:
@@ -152,14 +164,24 @@ def _thinking(kind: str, *, limit: object) -> Body:
 
 
 def _names(complaint: str, name: str) -> bool:
-    """Whether an error names a field, also without underscores as in `presencePenalty`."""
-    spelled = name.replace("_", "_?")
-    if name in COMMON_WORDS:
-        return bool(
-            re.search(rf"""['"`]{spelled}['"`](?!\s*:)|(?:parameter|argument)s?:? {spelled}\b""", complaint)
-            or re.match(rf".{{0,40}}\b{spelled}: ", complaint)
+    """Whether an error names a field, also without underscores as in `presencePenalty` and "reasoning effort"."""
+    spelled = re.escape(name).replace("_", "[_ ]?")
+    if name.endswith("_penalty") and re.search(r"(?<![a-z_])penalty\b", complaint, re.IGNORECASE):
+        return True
+    if name == "output_config" and "effort parameter" in complaint:
+        return True
+    if "_" in name or name in PLAIN_WORDS:
+        return bool(re.search(rf"(?<![a-z_]){spelled}(?![a-z_])", complaint, re.IGNORECASE))
+    return bool(
+        re.search(
+            rf"""['"`]{spelled}['"`](?!\s*:)|unknown name \\*['"]{spelled}\b|\bbody\.{spelled}\b"""
+            rf"""|(?:parameter|argument|field|propert|key)\w*(?: supplied)?:? (?:\w+, )*{spelled}\b""",
+            complaint,
+            re.IGNORECASE,
         )
-    return bool(re.search(rf"(?<![a-z_]){spelled}(?![a-z_])", complaint, re.IGNORECASE))
+        or re.match(rf".{{0,40}}\b{spelled}: ", complaint)
+        or (name != "user" and re.search(rf"\b{spelled} is (?:not supported|unsupported)", complaint, re.IGNORECASE))
+    )
 
 
 def _efforts_in(complaint: str, *, refused: object) -> tuple[str, ...]:

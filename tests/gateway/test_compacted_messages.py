@@ -98,6 +98,20 @@ def test_an_agent_lives_through_compactions_with_its_own_blocks(claude: Caller) 
     assert any("ummary" in block["text"] and block["cache_control"] for block in sent.body["system"][len(SYSTEM) :])
 
 
+def test_a_beta_that_a_server_refuses_is_left_out_and_not_sent_again(claude: Caller) -> None:
+    llm = claude.served.llm
+    llm.enqueue(status=400, message="invalid beta flag")
+    betas = {"anthropic-beta": "context-1m-2025-08-07"}
+    for _ in range(2):
+        assert (
+            ask(claude, [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}], extra_headers=betas)
+            .content[0]
+            .text
+            == "All right."
+        )
+    assert ["anthropic-beta" in request.headers for request in llm.chats] == [True, False, False]
+
+
 def test_marks_are_set_where_the_caller_sets_none(claude: Caller) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"Read {claude.topic}."}]
     for number in range(40):

@@ -18,6 +18,8 @@ TUNED = {
     "temperature": 0.2, "top_p": 0.9, "top_k": 4, "seed": 1, "presence_penalty": 0.1, "user": "u", "verbosity": "low",
     "parallel_tool_calls": True, "reasoning_effort": "xhigh", "prompt_cache_key": "k", "stream_options": {},
     "thinking": {"type": "enabled"}, "max_tokens": 50, "tools": [TOOL], "stop": ["x"], "response_format": {"type": "x"},
+    "store": False, "metadata": {"a": "b"}, "service_tier": "auto", "prompt_cache_retention": "24h", "logprobs": False,
+    "n": 1, "context_management": {"edits": []}, "output_config": {"effort": "high"},
 }  # fmt: skip
 PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
@@ -47,6 +49,27 @@ IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": 
         ),
         ("`reasoning_effort` is not supported with this model", {"reasoning_effort"}),
         ("top_k: Extra inputs are not permitted", {"top_k"}),
+        ('Invalid JSON payload received. Unknown name "store": Cannot find field.', {"store"}),  # Gemini
+        ("body.store: property 'body.store' is unsupported", {"store"}),  # Cerebras
+        ("Unrecognized request argument supplied: store", {"store"}),
+        ("Unrecognized request arguments supplied: store, metadata", {"store", "metadata"}),
+        ("The 'metadata' parameter is only allowed when 'store' is enabled.", {"store", "metadata"}),
+        ("property 'service_tier' is unsupported", {"service_tier"}),  # Groq
+        ("Invalid service_tier argument", {"service_tier"}),
+        ("Unknown parameter: 'prompt_cache_retention'.", {"prompt_cache_retention"}),
+        ("Unrecognized request argument supplied: thinking", {"thinking"}),
+        ("property 'logprobs' is unsupported", {"logprobs"}),
+        ("property 'n' is unsupported", {"n"}),
+        ("Seed is not supported", {"seed"}),
+        ('Unknown name "seed": Cannot find field.', {"seed"}),
+        ("invalid temperature: only 1 is allowed for this model", {"temperature"}),  # Moonshot
+        ("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.", {"temperature"}),
+        ("Penalty is not enabled for this model", {"presence_penalty"}),  # Gemini
+        ("`reasoning_effort` must be one of `none` or `default`", {"reasoning_effort"}),  # Groq
+        ("Invalid reasoning effort: xhigh", {"reasoning_effort"}),
+        ("context_management: Extra inputs are not permitted", {"context_management"}),
+        ("output_config: Extra inputs are not permitted", {"output_config"}),
+        ("This model does not support the effort parameter.", {"output_config"}),
     ],
 )
 def test_a_field_that_tunes_an_answer_is_left_out(complaint: str, changed: set[str]) -> None:
@@ -68,6 +91,7 @@ def test_a_field_that_tunes_an_answer_is_left_out(complaint: str, changed: set[s
         "temperature must be non-negative, got -1; other values are not supported",
         "Invalid value: 'banana'. Supported values are: 'low' and 'high'. (reasoning_effort)",
         "Incorrect API key provided",
+        "messages.1.content.0.store: property 'store' is unsupported",
         "Unknown tool 'write' in tool_choice",
     ],
 )
@@ -95,9 +119,23 @@ def test_a_limit_is_sent_by_the_name_and_up_to_the_size_that_a_server_knows() ->
     assert renamed is not None
     assert renamed.applied({"max_tokens": 50}) == {"max_completion_tokens": 50}
     assert renamed.after("'max_completion_tokens' is not supported", {"max_completion_tokens": 50}, status=400) is None
-    words = "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",  # DeepSeek
+        "Range of max_tokens should be [1, 8192]",  # Alibaba
+        "The parameter `max_tokens` is not valid: integer above maximum value, expected a value <= 8192, but got 32000",
+        "it has a maxOutputTokens value of 32000 but the supported range is from 1 (inclusive) to 8192 (exclusive).",
+        "The maximum tokens you requested exceeds the model limit of 8192. Try again with a lower value.",  # Amazon
+    ],
+)
+def test_a_limit_is_at_most_the_one_that_a_server_names(words: str) -> None:
     smaller = ServerForm().after(words, {"max_tokens": 32_000}, status=400)
-    assert smaller is not None and smaller.applied({"max_tokens": 32_000}) == {"max_tokens": 8_192}
+    assert smaller is not None
+    most = 8_191 if "(exclusive)" in words else 8_192
+    assert smaller.applied({"max_tokens": 32_000}) == {"max_tokens": most}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +176,11 @@ def test_a_forced_call_is_asked_for_where_a_model_that_thinks_refuses_to_be_forc
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "mcp.read", "arguments": "{}"}}
+KNOWN = {"role": "assistant", "content": "", "reasoning": "so", "tool_calls": [CALL]}
+ECHOED = KNOWN | {
+    "refusal": None, "annotations": [], "audio": None, "function_call": None, "tool_calls": [CALL | {"index": 0}],
+}  # fmt: skip
+"""The message of an answer, as clients send it back."""
 FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("tools[0].function.strict: Extra inputs are not permitted",
      {"tools": [{"type": "function", "function": {"name": "a", "strict": True}}]},
@@ -161,6 +204,43 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
          CALL | {"function": {"name": fitting_name("mcp.read"), "arguments": "{}"}}]}],
       "tools": [{"function": {"name": fitting_name("mcp.read")}}],
       "tool_choice": {"type": "function", "function": {"name": fitting_name("mcp.read")}}}),
+    ("system.0.cache_control.ephemeral.scope: Extra inputs are not permitted",
+     {"system": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "scope": "global"}}]},
+     {"system": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}),
+    ("tools.0.custom.defer_loading: Extra inputs are not permitted",
+     {"tools": [{"name": "a", "input_schema": {}, "defer_loading": True}, {"type": "web_search_20250305", "x": 1}]},
+     {"tools": [{"name": "a", "input_schema": {}}, {"type": "web_search_20250305", "x": 1}]}),
+    ("messages.1.content.1.tool_use.caller: Extra inputs are not permitted",
+     {"messages": [{"role": "assistant", "content": [
+         {"type": "tool_use", "id": "c1", "name": "a", "input": {}, "caller": {"type": "direct"}}]}]},
+     {"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "a", "input": {}}]}]}),
+    *((complaint, {"messages": [HI, ECHOED]}, {"messages": [HI, KNOWN]}) for complaint in (
+        "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'annotations' is "
+        "unsupported)]",  # Groq
+        '{"type":"extra_forbidden","loc":["body","messages",1,"assistant","refusal"],"msg":"Extra inputs"}',  # Mistral
+        "Invalid type for 'messages[1].function_call': expected an object, but got null instead.",  # OpenAI
+        "Unknown parameter: 'messages[1].tool_calls[0].index'.",
+    )),
+    ("[] is too short - 'messages.1.tool_calls'",
+     {"messages": [HI, {"role": "assistant", "content": "x", "tool_calls": []}]},
+     {"messages": [HI, {"role": "assistant", "content": "x"}]}),
+    ('{"type":"string_type","loc":["body","messages",1,"content"],"msg":"Input should be a valid string","input":null}',
+     {"messages": [HI, {"role": "assistant", "content": None}]},
+     {"messages": [HI, {"role": "assistant", "content": ""}]}),
+    *((complaint, {"messages": [{"role": "developer", "content": "x"}]},
+       {"messages": [{"role": "system", "content": "x"}]}) for complaint in (
+          "Input should be 'system', 'user', 'assistant' or 'tool'",
+          "'messages.0.role' : value must be one of 'system','user','assistant','tool'",
+          "Please use a valid role: user, model.",
+      )),
+    *((complaint, {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}]},
+       {"messages": [{"role": "user", "content": "a"}]}) for complaint in (
+          "messages[0]: invalid type: sequence, expected a string at line 1 column 90",  # DeepSeek
+          "json: cannot unmarshal array into Go struct field ChatCompletionMessage.messages.content of type string",
+      )),
+    ("Tools with mixed values for 'strict' are not allowed.",
+     {"tools": [{"type": "function", "function": {"name": "a", "strict": True}}]},
+     {"tools": [{"type": "function", "function": {"name": "a"}}]}),
     ("This model does not support assistant message prefill.",
      {"messages": [HI, {"role": "assistant", "content": "Sure"}]},
      {"messages": [HI, {"role": "assistant", "content": "Sure"}, {"role": "user", "content": "[Go on.]"}]}),
@@ -172,6 +252,7 @@ def test_messages_and_tools_take_the_form_that_a_server_asks_for(
     complaint: str, body: dict[str, Any], meant: dict[str, Any]
 ) -> None:
     body = {"messages": [HI]} | body
+    assert ServerForm().after(complaint, body, status=400) is None
     name = corrections.named_in(complaint, body, status=400)
     assert name is not None
     sent = corrections.corrected(body, frozenset({name}))
@@ -200,6 +281,15 @@ def test_a_refused_option_is_left_out_named_and_remembered(caller: Caller) -> No
     assert all(body["temperature"] == 0.5 for body in sent)
 
 
+def test_a_message_that_a_client_sends_back_as_it_came_is_sent_with_known_fields(caller: Caller) -> None:
+    refuse(caller, "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property "
+                   "'annotations' is unsupported)]")  # fmt: skip
+    said = {"role": "assistant", "content": "Hello.", "refusal": None, "annotations": [], "tool_calls": []}
+    for _ in range(2):
+        assert caller.ask([HI, said, HI]).parse().choices[0].message.content == "All right."
+    assert ["annotations" in request.body["messages"][1] for request in caller.served.llm.chats] == [True, False, False]
+
+
 def test_a_person_s_own_words_teach_the_site_nothing(caller: Caller) -> None:
     complaint = "Unsupported parameter: 'top_k' is not supported with this model."
     for _ in range(2):
@@ -215,6 +305,11 @@ def test_a_person_s_own_words_teach_the_site_nothing(caller: Caller) -> None:
         (400, "unknown variant `image_url`, expected `text`"),
         (500, "image input is not supported - hint: you may need to provide the mmproj"),
         (404, "No endpoints found that support image input"),
+        (400, "Invalid content type. image_url is only supported by certain models."),
+        (400, "scripted is not a multimodal model"),
+        (400, "At most 0 image(s) may be provided in one prompt."),
+        (400, "model scripted only supports text input"),
+        (400, "type image_url 不支持"),
     ],
 )
 def test_a_model_without_eyes_gets_a_line_in_place_of_an_image(caller: Caller, status: int, complaint: str) -> None:

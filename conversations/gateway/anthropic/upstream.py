@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
@@ -26,8 +27,14 @@ from conversations.llm.providers.reported_usage import CACHE_PARTS, later_usage,
 from conversations.llm.thinking.thoughts import BLOCKS, are_refused
 from conversations.models import ModelProfile
 
-PASSED = ("anthropic-version", "anthropic-beta")
+BETAS = "anthropic-beta"
+PASSED = ("anthropic-version", BETAS)
 """Headers that go on to the provider."""
+_BETA_REFUSED = re.compile(
+    r"invalid beta|anthropic-beta|\bbeta\b.{0,40}not (?:yet )?(?:available|supported)", re.IGNORECASE
+)
+_without_betas: set[tuple[str, str]] = set()
+"""(base URL, model) of the servers that have refused a header of BETAS since this process began."""
 
 
 def speaks(profile: ModelProfile) -> bool:
@@ -59,10 +66,10 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
     client = await client_for("anthropic", target.base_url.removesuffix("/v1"), target.api_key)
     sdk, http = import_module("anthropic"), import_module("httpx2")
     patience = who.timeout if body.get("stream") else whole_seconds(who.timeout)
-    options = {
-        "timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout)),
-        "headers": {name: headers[name] for name in PASSED if name in headers},
-    }
+    passed = {name: headers[name] for name in PASSED if name in headers}
+    if (target.base_url, target.model) in _without_betas:
+        passed.pop(BETAS, None)
+    options = {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout)), "headers": passed}
     known = corrections.known(target.base_url, target.model)
     own = corrections.corrected(_with_own_thoughts(body), known) | {"model": target.model}
     form = certain_form = known_form(who)
@@ -74,7 +81,11 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
             )
         except sdk.APIStatusError as refusal:
             status, complaint = refusal.status_code, str(refusal.body)
-            if instead := await asyncio.to_thread(_accepted_instead, own, status, complaint):
+            if BETAS in passed and status == 400 and _BETA_REFUSED.search(complaint):
+                del passed[BETAS]
+                if _BETA_REFUSED.search(await asyncio.to_thread(own_words, complaint, body)):
+                    _without_betas.add((target.base_url, target.model))
+            elif instead := await asyncio.to_thread(_accepted_instead, own, status, complaint):
                 own = instead
             elif correction := corrections.named_in(complaint, own, status=status):
                 if corrections.named_in(await asyncio.to_thread(own_words, complaint, body), own, status=status):

@@ -30,8 +30,9 @@ CONTINUATION = "[Go on.]"
 """A user message appended after a reply that is the last message."""
 
 _ORDER = re.compile(
-    r"roles? must alternate|system message must be|unexpected role|expected last role|no user query found"
-    r"|(?:first|last) message (?:must|should)|must (?:start|begin|end) with an? (?:user|assistant)|jinja|chat.template",
+    r"roles? must alternate|system message (?:must be|in the middle)|unexpected role|expected last role"
+    r"|no user query found|(?:first|last) message (?:must|should)|must (?:start|begin|end) with an? (?:user|assistant)"
+    r"|jinja|chat.template",
     re.IGNORECASE,
 )
 _NO_SYSTEM = re.compile(

@@ -38,12 +38,15 @@ CORRECTIONS = (
     Correction("contents", strict_messages.EMPTY_REFUSED.search, strict_messages.with_contents),
     Correction("no strict", plain_messages.STRICT_REFUSED.search, plain_messages.without_strict),
     Correction("fitting names", plain_messages.NAMES_REFUSED.search, plain_messages.with_fitting_names),
+    Correction("plain marks", plain_messages.PLAIN_MARKS.search, plain_messages.with_plain_marks),
     Correction("no marks", plain_messages.MARKS_REFUSED.search, plain_messages.without_marks),
     Correction("no speakers", plain_messages.SPEAKER_REFUSED.search, plain_messages.without_speakers),
     Correction("no developer", plain_messages.DEVELOPER_REFUSED.search, plain_messages.without_developer),
-    Correction("no parts", plain_messages.PARTS_REFUSED.search, plain_messages.without_parts),
     Correction("no nulls", plain_messages.NULL_REFUSED.search, plain_messages.without_nulls),
+    Correction("no parts", plain_messages.PARTS_REFUSED.search, plain_messages.without_parts),
     Correction("last word", plain_messages.PREFILL_REFUSED.search, plain_messages.with_last_word),
+    Correction("known fields", plain_messages.FIELDS_REFUSED.search, plain_messages.with_known_fields),
+    Correction("plain tools", plain_messages.TOOLS_REFUSED.search, plain_messages.with_plain_tools),
 )
 
 _learned: dict[tuple[str, str], frozenset[str]] = {}

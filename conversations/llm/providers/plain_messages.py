@@ -6,32 +6,49 @@ Each function gives a request in one form; a request that has the form already s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from compression.core.lazy_pattern import lazy_pattern
 from conversations.llm.providers.chat_templates import CONTINUATION
 from conversations.llm.providers.refused_images import without_images
 from conversations.llm.providers.tool_naming import fitting_name
+from conversations.llm.thinking.thoughts import DETAILS, EXTRA, TEXT_FIELDS
 
 Json = dict[str, Any]
 
 _UNKNOWN = r"(?:extra inputs?|extra_forbidden|not permitted|not support|unsupported|unknown|unrecogni[sz]ed|unexpected)"
+_INDEX = r"""['"]?[\[., ]+\d"""
 FLAGS = re.IGNORECASE | re.DOTALL
-STRICT_REFUSED = lazy_pattern(rf"\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS)
-MARKS_REFUSED = lazy_pattern(rf"cache_control.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}cache_control", FLAGS)
+STRICT_REFUSED = lazy_pattern(
+    rf"mixed values for .?strict|\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS
+)
+MARKS_REFUSED = lazy_pattern(
+    rf"cache_control(?![\w.]*\.(?:scope|ttl)).{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}cache_control", FLAGS
+)
+PLAIN_MARKS = lazy_pattern(r"cache_control[\w.]*\.(?:scope|ttl)\b", FLAGS)
+FIELDS_REFUSED = lazy_pattern(
+    rf"\bmessages?{_INDEX}.{{0,160}}(?:{_UNKNOWN}|\bnull\b)|(?:{_UNKNOWN}|too short).{{0,80}}\bmessages?{_INDEX}", FLAGS
+)
+TOOLS_REFUSED = lazy_pattern(
+    rf"\btools?{_INDEX}(?!.{{0,80}}(?:schema|parameters)).{{0,120}}{_UNKNOWN}|{_UNKNOWN}.{{0,80}}\btools?{_INDEX}",
+    FLAGS,
+)
 SPEAKER_REFUSED = lazy_pattern(rf"messages?\b.{{0,40}}\bname\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}'name'", FLAGS)
 DEVELOPER_REFUSED = lazy_pattern(
-    rf"developer.{{0,80}}(?:not one of|invalid|{_UNKNOWN})|(?:invalid|{_UNKNOWN}).{{0,60}}developer", FLAGS
+    rf"developer.{{0,80}}(?:not one of|invalid|{_UNKNOWN})|(?:invalid|{_UNKNOWN}).{{0,60}}developer"
+    r"|\brole\b(?!:).{0,60}(?:must be|invalid)|valid role|['\"`]system['\"`],? ?['\"`]user['\"`]",
+    FLAGS,
 )
 PARTS_REFUSED = lazy_pattern(
     r"content.{0,80}(?:valid string|(?:be|expected) (?:of type |an? )?string|got an? (?:array|list)|not a string)"
-    r"|(?:expected|invalid type).{0,60}string.{0,40}(?:array|list|sequence)",
+    r"|(?:expected|invalid type).{0,60}string.{0,40}(?:array|list|sequence)"
+    r"|invalid type: sequence, expected a string|unmarshal array.{0,80}content of type string",
     FLAGS,
 )
 NULL_REFUSED = lazy_pattern(
     r"(?<!reasoning_)content.{0,80}"
-    r"(?:(?:got|is|be|was|type|value) ['\"]?(?:null|none(?:type)?)\b|(?:null|none) is|is required)",
+    r"(?:(?:got|is|be|was|type|value|input['\"]?:) ?['\"]?(?:null|none(?:type)?)\b|(?:null|none) is|is required)",
     FLAGS,
 )
 NAMES_REFUSED = lazy_pattern(
@@ -55,10 +72,23 @@ def with_fitting_names(body: Mapping[str, Any]) -> Json:
 
 def without_marks(body: Mapping[str, Any]) -> Json:
     """The request without the marks of a provider's cache."""
-    sent = _with_messages(body, _without_marks)
-    if isinstance(tools := sent.get("tools"), list):
-        sent["tools"] = [_without(tool, "cache_control") for tool in tools]
-    return sent
+    return _with_marks(body, lambda part: _without(part, "cache_control"))
+
+
+def with_plain_marks(body: Mapping[str, Any]) -> Json:
+    """The request whose marks of a provider's cache have a type alone."""
+    return _with_marks(body, lambda part: part | {"cache_control": {"type": "ephemeral"}})
+
+
+def with_known_fields(body: Mapping[str, Any]) -> Json:
+    """The request without fields of messages and calls that only answers have, as clients send them back."""
+    return _with_messages(body, _with_known_fields)
+
+
+def with_plain_tools(body: Mapping[str, Any]) -> Json:
+    """The request whose tools have a name, a description and a schema, and no field of newer protocols."""
+    tools = body.get("tools")
+    return {**body, "tools": [_plain_tool(tool) for tool in tools]} if isinstance(tools, list) else dict(body)
 
 
 def without_speakers(body: Mapping[str, Any]) -> Json:
@@ -123,11 +153,52 @@ def _without(value: Any, name: str) -> Any:
     return {key: one for key, one in value.items() if key != name}
 
 
-def _without_marks(message: Json) -> Json:
-    message = _without(message, "cache_control")
-    if not isinstance(content := message.get("content"), list):
-        return message
-    return message | {"content": [_without(part, "cache_control") for part in content]}
+def _with_marks(body: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
+    """The request with each part changed that has a mark of a provider's cache."""
+
+    def changed(part: Any) -> Any:
+        if not isinstance(part, dict):
+            return part
+        part = change(part) if "cache_control" in part else part
+        return part | {"content": parts(part["content"])} if isinstance(part.get("content"), list) else part
+
+    def parts(values: list[Any]) -> list[Any]:
+        return [changed(value) for value in values]
+
+    lists = {name: value for name in ("system", "tools", "messages") if isinstance(value := body.get(name), list)}
+    return {**body, **{name: parts(value) for name, value in lists.items()}}
+
+
+_MESSAGE = {"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "cache_control"}
+_CALL = {"id", "type", "function", "custom", EXTRA}
+_USE = {"type", "id", "name", "input", "cache_control"}
+_TOOL = {"type", "name", "description", "input_schema", "function", "custom", "cache_control"}
+
+
+def _with_known_fields(message: Json) -> Json:
+    known = {name: value for name, value in message.items() if name in _MESSAGE or name in (*TEXT_FIELDS, DETAILS)}
+    for name in ("tool_calls", "function_call"):
+        if name in known and not known[name]:
+            del known[name]
+    if isinstance(calls := known.get("tool_calls"), list):
+        known["tool_calls"] = [_only(call, _CALL) for call in calls]
+    if isinstance(content := known.get("content"), list):
+        known["content"] = [_only(part, _USE) if _is_use(part) else part for part in content]
+    return known
+
+
+def _is_use(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "tool_use"
+
+
+def _plain_tool(tool: Any) -> Any:
+    if not isinstance(tool, dict) or tool.get("type", "custom") not in ("custom", "function"):
+        return tool  # of the provider's own
+    return _with_function(_only(tool, _TOOL), lambda one: _only(one, {"name", "description", "parameters", "strict"}))
+
+
+def _only(value: Any, names: Collection[str]) -> Any:
+    return {name: one for name, one in value.items() if name in names} if isinstance(value, dict) else value
 
 
 def _without_speaker(message: Json) -> Json:

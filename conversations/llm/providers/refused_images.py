@@ -25,11 +25,14 @@ _IMAGES = lazy_pattern(
 )
 _UNSUPPORTED = lazy_pattern(
     r"(?:image|vision|multi-?modal)\w*\b.{0,60}(?:not support|unsupported|not (?:allowed|enabled|available))"
+    r"|image\w*\b.{0,60}(?:only supported|不支持)|not a (?:multi-?modal|vision)|at most 0 image"
+    r"|only (?:accepts|supports|takes) text|input should be 'text'"
     r"|(?:not? (?:support|accept|allow)|unsupported|support only text|cannot (?:read|process|handle))\w*.{0,40}"
     r"\b(?:images?|image_url|vision|multi-?modal)\b"
     r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_IMAGE = lazy_pattern(r"at most 0 image", re.IGNORECASE)
 _ONE_IMAGE = lazy_pattern(
     r"format|mime|media.?type|image/|\bsize|dimension|pixel|resolution|corrupt|decod|download|fetch|animated",
     re.IGNORECASE,
@@ -46,7 +49,11 @@ Place = tuple[list[Any], int, str]
 def are_too_large(status: int, complaint: str) -> bool:
     """Whether a provider refuses the size of a body, or its images, in an error with this status and text."""
     said = complaint[:MAX_READ_CHARS]
-    return status == TOO_LARGE or (status in (400, 422) and bool(_TOO_LARGE.search(said) or _IMAGES.search(said)))
+    if status == TOO_LARGE:
+        return True
+    return status in (400, 422) and bool(
+        _TOO_LARGE.search(said) or (_IMAGES.search(said) and not _NO_IMAGE.search(said))
+    )
 
 
 def are_unsupported(complaint: str) -> bool:

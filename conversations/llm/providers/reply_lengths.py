@@ -34,7 +34,10 @@ _OF_MODEL = re.compile(
     r"max_tokens: \d{1,9} > (\d{1,9})"  # Anthropic
     r"|at most (\d{1,9}) (?:completion|output) tokens"  # OpenAI
     r"|less than or equal to [`'\"]?(\d{1,9})"  # Groq
-    r"|valid range of max\w{0,20}_tokens is \[\d{1,9}, ?(\d{1,9})\]"  # DeepSeek
+    r"|[Rr]ange of max\w{0,20}_tokens (?:is|should be) \[\d{1,9}, ?(\d{1,9})\]"  # DeepSeek, Alibaba
+    r"|max\w{0,20}_tokens\b.{0,160}expected a value <= (\d{1,9})"  # Volcengine, OpenAI
+    r"|maxOutputTokens\b.{0,80}range is from \d{1,9} \(inclusive\) to (\d{1,9}) \((?:ex|in)clusive"  # Google
+    r"|maximum tokens\b.{0,40}exceeds the model limit of (\d{1,9})"  # Amazon
 )
 _OF_WINDOW = re.compile(
     r"context limit: (?P<prompt>\d{1,9}) \+ \d{1,9} > (?P<window>\d{1,9})"  # Anthropic
@@ -78,7 +81,7 @@ def limit_named_in(complaint: str, *, asked: int | None) -> NamedLimit | None:
     if asked is None:
         return None
     if found := _OF_MODEL.search(complaint):
-        tokens = int(next(filter(None, found.groups())))
+        tokens = int(next(filter(None, found.groups()))) - ("exclusive" in found[0])
         return NamedLimit(tokens, True) if 0 < tokens < asked else None
     if found := _OF_WINDOW.search(complaint):
         numbers = found.groupdict()

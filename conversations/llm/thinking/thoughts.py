@@ -26,7 +26,7 @@ EXTRA = "extra_content"
 BLOCKS = ("thinking", "redacted_thinking")
 """The types of Anthropic's blocks with thoughts."""
 
-_LACK = r"missing|required|must (?!not)|passed back"
+_LACK = r"missing|required|must (?!not|be satisfied)|passed back"
 REASONING_MISSING = re.compile(
     rf"(?:{_LACK}).{{0,40}}reasoning_content|reasoning_content.{{0,80}}(?:{_LACK})", re.IGNORECASE
 )
