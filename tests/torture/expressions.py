@@ -93,17 +93,20 @@ def _compiled() -> list[tuple[str, int, str]]:
 
 def _compile_languages() -> None:
     """Compile the expressions of sentences, which wait until a sentence is read."""
+    from compression.core.lazy_pattern import _LazyPattern
     from compression.core.ledger import english, patterns, withdrawals
     from compression.core.text import relative_dates
 
-    made = [english._pattern(name) for name, one in patterns.expressions("english").items() if isinstance(one, str)]
+    for name, one in patterns.expressions("english").items():
+        if isinstance(one, str):
+            english._pattern(name)
     for table in patterns.TABLES.glob("*.toml"):
         if table.stem != "english":
             patterns.language(table.stem)
     for form in get_args(withdrawals.Form):
         withdrawals._pattern(form)
-    for pattern in [*made, *(one for one in gc.get_objects() if isinstance(one, patterns.Pattern))]:
-        _ = pattern._compiled
+    for pattern in [one for one in gc.get_objects() if isinstance(one, _LazyPattern)]:
+        _ = pattern.search
     for language in relative_dates._languages():
         _ = language._expression
 
