@@ -32,6 +32,7 @@ from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.images import with_bytes
+from conversations.llm.providers.listed_models import listed_models
 from conversations.llm.providers.stated_limits import limit_of
 from conversations.llm.providers.stream_reader import StreamReader
 from conversations.llm.providers.text_repair import Storable
@@ -215,7 +216,7 @@ class Provider(ABC):
             client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
             async with asyncio.timeout(endpoint.timeout):
                 listed = await client.get(self.models_path, cast_to=object)
-            return tuple(sorted(str(row["id"]) for row in listed["data"]))
+            return tuple(sorted({id for id, _ in listed_models(listed)}))
         except Exception:
             return ()
 

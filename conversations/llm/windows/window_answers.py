@@ -11,12 +11,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conversations.llm.providers.listed_models import listed_models
+
 SMALLEST, LARGEST = 512, 100_000_000
 """The bounds of a plausible window, in tokens."""
-LISTED = ("context_length", "context_window", "context_size", "max_context_length")
-"""The fields of a listed model with its window: of OpenRouter, Groq, Novita and Mistral, and of hosts like them."""
-PLACES = ("top_provider", "metadata")
-"""The objects of a listed model that have these fields too, at OpenRouter and DeepInfra."""
+LISTED = (
+    *("context_length", "context_window", "context_size", "max_context_length"),  # OpenRouter, Groq, Novita, Mistral
+    *("max_input_tokens", "inputTokenLimit"),  # GitHub, Google
+    *("max_context_window_tokens", "availableContextTokens"),  # Copilot, Venice
+)
+"""The fields of a listed model with its window, at these hosts and at others like them."""
+PLACES = ("top_provider", "metadata", "limits", "model_spec")
+"""The objects of a listed model that have these fields too, at OpenRouter, DeepInfra, GitHub and Venice."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,12})\s*$", re.MULTILINE)
 
 
@@ -63,10 +69,10 @@ def llama_cpp(body: Any, model: str) -> Window | None:
 
 def openai_models(body: Any, model: str) -> Window | None:
     """GET /v1/models: `data[].max_model_len` of vLLM and SGLang, or the smallest of LISTED."""
-    rows = list(_rows({"data": body} if isinstance(body, list) else body, "data"))  # Together's is a bare list
+    rows = list(listed_models(body))
     names = (model, model.rsplit(":", 1)[0])  # OpenRouter's ":nitro" and ":online" are not listed
-    named = [row for name in names for row in rows if name in (row.get("id"), row.get("root"))]
-    for row in named or (rows if len(rows) == 1 else []):
+    named = [row for name in names for id, row in rows if name in (id, row.get("id"), row.get("root"))]
+    for row in named or ([rows[0][1]] if len(rows) == 1 else []):
         owner = row.get("owned_by")
         server = {"vllm": "vLLM", "sglang": "SGLang"}.get(owner if isinstance(owner, str) else "", "its list of models")
         places = (row, *(one for place in PLACES if isinstance(one := row.get(place), dict)))

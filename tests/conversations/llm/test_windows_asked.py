@@ -72,6 +72,9 @@ HOSTED = [
     ([{"id": MODEL, "object": "model", "context_length": 65_536}], 65_536),
     ({"data": [{"id": MODEL, "metadata": {"context_length": 40_960, "max_tokens": 4_096}}]}, 40_960),
     ({"data": [{"id": MODEL, "context_size": 98_304}]}, 98_304),
+    ([{"id": MODEL, "limits": {"max_input_tokens": 131_072, "max_output_tokens": 4_096}}, {"id": "other"}], 131_072),
+    ({"models": [{"name": f"models/{MODEL}", "inputTokenLimit": 1_048_576}, {"name": "models/other"}]}, 1_048_576),
+    ({"data": [{"id": MODEL, "model_spec": {"availableContextTokens": 65_536}}]}, 65_536),
     ({"data": [{"id": MODEL, "top_provider": None, "metadata": [], "context_length": "many"}]}, None),
     ({"data": [{"id": "one"}, {"id": "other", "context_length": 65_536}]}, None),
 ]
