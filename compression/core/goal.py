@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from compression.core.tokens import TokenCounter
@@ -24,13 +25,43 @@ Beyond that, completed steps, decisions that are not locked, and the oldest arti
 MAX_MARK_CHARS = 1_000
 """The number of compared characters of a mark in a text that the summariser did not write."""
 
+_KIND = r"[\[【] ?((?i:checkpoint|decision|artifact))(?i:s)? ?[\]】][*`]{0,3}+[:：]?+[*`]{0,3}+"
 _MARK = re.compile(
-    r"^[ \t]*+(?:[-*+][ \t]++)?+\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*+(\S.*+)?$", re.MULTILINE
-)  # Trailing blanks are part of the match: excluding them would make the pattern backtrack at each blank.
-_ANYWHERE = re.compile(r"\[(CHECKPOINT|DECISION|ARTIFACT)\]([^\n\[]*)", re.IGNORECASE)
-_STATUS = re.compile(rf"(?<=\s)-\s++({'|'.join(get_args(StepStatus))})\s*+\Z", re.IGNORECASE)
-_LOCKED = re.compile(r"(?<=\s)-\s++LOCKED\s*+\Z")
-_ACTION = re.compile(rf"\A({'|'.join(get_args(Action))})\s+(\S.*)\Z", re.IGNORECASE)
+    r"^(?:[ \t|*+•·#`~✅☑✔⬜-]|\d{1,3}[.)]|\[[ xX]\])*+"
+    rf"(?=[\[【] ?[CDA]){_KIND}[ \t]*+(\S.*+)?$",
+    re.MULTILINE,
+)
+"""A line with a mark; a quoted one (`> `) is none.
+
+Trailing blanks are part of the match: excluding them would make the pattern backtrack at each blank.
+"""
+_ANYWHERE = re.compile(rf"{_KIND}((?:[^\n\[【]|[\[【](?! ?(?i:checkpoint|decision|artifact)))*+)")
+
+_AROUND = " \t|*~"
+"""Characters around the text of a mark in bold, or in a row of a table."""
+_SEPARATORS = " \t-–—:：|→>([（【*`✅☑✔⏳"
+_SEPARATES = re.compile(r"\s-|[–—:：|→>(\[（【*`✅☑✔⏳]")
+"""A separator before a status; a hyphen within a word ("half-done") is none."""
+_END = r"\b[ \t)\]）】*`.。!|✅☑✔]*+(?:[(（][^()（）\n]{0,80}[)）][ \t.|]*+)?\Z"
+_STATUSES: dict[StepStatus, str] = {
+    "pending": r"not[ -](?:started|yet[ -]started|completed|done)|pending|to[ -]?do|blocked|planned|incomplete",
+    "in-progress": r"in[ _-]?progress|ongoing|underway|started|wip|partial(?:ly)?(?:[ -](?:completed?|done))?",
+    "completed": r"completed?|done|finished|achieved",
+}
+_STATUS = re.compile(rf"(?<![\w-])({'|'.join(_STATUSES.values())}){_END}", re.IGNORECASE)
+_LOCKED = re.compile(rf"(?<![\w-])((?:un|not[ -])?locked){_END}", re.IGNORECASE)
+_REASON = re.compile(r": |：|\s[–—]\s")
+_VERBS: dict[Action, str] = {
+    "created": "created|added|wrote|generated|new",
+    "modified": "modified|updated|edited|changed|extended|rewrote|refactored|fixed",
+    "deleted": "deleted|removed",
+}
+_VERB = "|".join(_VERBS.values())
+_ACTION = re.compile(rf"\A({_VERB})(?:\s*[:：]\s*|\s+(?:[-–—]\s+)?)(\S.*)\Z", re.IGNORECASE)
+_ACTION_LAST = re.compile(rf"(?<![\w-])({_VERB}){_END}", re.IGNORECASE)
+_MOVED = re.compile(r"\A(?:renamed|moved):?\s+(\S+)\s+(?:to|→|->|=>)\s+(\S+)", re.IGNORECASE)
+_BOLD = re.compile(r"\*\*([^*\n]++)\*\*")
+_REMARK = re.compile(r"\s[(（–—-](?:[^()（）]*[)）]|\s.*)\Z|:\s.*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +111,9 @@ def parse_marks(summary: str) -> tuple[str, Progress]:
     """Split a summary into its text without marks, and the progress that the marks report.
 
     A mark is a line: `[CHECKPOINT] text - COMPLETED|IN-PROGRESS|PENDING`, `[DECISION] text: rationale - LOCKED`, or
-    `[ARTIFACT] Created|Modified|Deleted path`.
+    `[ARTIFACT] Created|Modified|Deleted path`. Models write them in lists, in bold, with other dashes and verbs.
     """
-    marks_found = [_mark(kind, text.rstrip(" \t")) for kind, text in _MARK.findall(summary)]
-    marks = Progress(
-        tuple(step for mark in marks_found for step in mark.checkpoints),
-        tuple(decision for mark in marks_found for decision in mark.decisions),
-        tuple(artifact for mark in marks_found for artifact in mark.artifacts),
-    )
+    marks = _progress(_kind_and_text(found) for found in _MARK.finditer(summary))
     return re.sub(r"\n{3,}", "\n\n", _MARK.sub("", summary)).strip(), marks
 
 
@@ -98,46 +124,61 @@ def marks_in(texts: Iterable[str]) -> Progress:
         for text in texts
         for kind, words in _ANYWHERE.findall(text)
     }
-    marks = [_mark(*each) for each in found]
-    return Progress(
-        tuple(step for mark in marks for step in mark.checkpoints),
-        tuple(decision for mark in marks for decision in mark.decisions),
-        tuple(artifact for mark in marks for artifact in mark.artifacts),
-    )
+    return _progress(found)
 
 
 def without_quoted_marks(marks: Progress, quoted: Progress) -> Progress:
-    """The marks without those that repeat a quoted step, decision or path, with any status."""
-    steps = {_compared(step.text) for step in quoted.checkpoints}
-    decisions = {_compared(decision.text) for decision in quoted.decisions}
-    paths = {_compared(artifact.path) for artifact in quoted.artifacts}
+    """The marks without those that repeat the beginning of a quoted step, decision or path, with any status.
+
+    Further words may follow a mark on its line in a message.
+    """
+    steps = _Beginnings(step.text for step in quoted.checkpoints)
+    decisions = _Beginnings(decision.text for decision in quoted.decisions)
+    paths = _Beginnings(artifact.path for artifact in quoted.artifacts)
     return Progress(
-        tuple(step for step in marks.checkpoints if _compared(step.text) not in steps),
-        tuple(decision for decision in marks.decisions if _compared(decision.text) not in decisions),
-        tuple(artifact for artifact in marks.artifacts if _compared(artifact.path) not in paths),
+        tuple(step for step in marks.checkpoints if step.text not in steps),
+        tuple(decision for decision in marks.decisions if decision.text not in decisions),
+        tuple(artifact for artifact in marks.artifacts if artifact.path not in paths),
     )
+
+
+class _Beginnings:
+    """The texts with which one of some texts begins, in any case; a look-up takes logarithmic time."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = sorted(map(_compared, texts))
+
+    def __contains__(self, text: str) -> bool:
+        beginning = _compared(text)
+        at = bisect_left(self._texts, beginning)
+        return at < len(self._texts) and self._texts[at].startswith(beginning)
 
 
 def unmarked(summary: str) -> str:
     """The summary with each mark as a plain list item without its bracket, for a conversation without a goal."""
-    return _MARK.sub(lambda found: f"- {found[2].rstrip(' \t')}" if found[2] else "", summary)
+
+    def plain(found: re.Match[str]) -> str:
+        text = _kind_and_text(found)[1].strip(_AROUND)
+        return f"- {text}" if text else ""
+
+    return _MARK.sub(plain, summary)
 
 
 def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:
-    """The progress updated by `marks`: entries with equal texts (or paths) are the same entry.
+    """The progress updated by `marks`: entries with equal words (or paths) are the same entry, whose text stays.
 
     `at` (ISO 8601) becomes the date of newly completed steps. A locked decision keeps its rationale and stays locked.
     """
-    steps = {step.text: step for step in progress.checkpoints}
+    steps = {_compared(step.text): step for step in progress.checkpoints}
     for step in marks.checkpoints:
-        before = steps.get(step.text)
-        completed_at = (before.completed_at if before else "") or at
-        steps[step.text] = replace(step, completed_at=completed_at if step.status == "completed" else "")
-    decisions = {decision.text: decision for decision in progress.decisions}
+        known = steps.setdefault(_compared(step.text), step)
+        completed_at = (known.completed_at or at) if step.status == "completed" else ""
+        steps[_compared(step.text)] = replace(known, status=step.status, completed_at=completed_at)
+    decisions = {_compared(decision.text): decision for decision in progress.decisions}
     for decision in marks.decisions:
-        old = decisions.get(decision.text, decision)
+        old = decisions.get(_compared(decision.text), decision)
         rationale = old.rationale if old.locked else decision.rationale or old.rationale
-        decisions[decision.text] = Decision(decision.text, rationale, locked=old.locked or decision.locked)
+        decisions[_compared(old.text)] = Decision(old.text, rationale, locked=old.locked or decision.locked)
     artifacts = {artifact.path: artifact for artifact in progress.artifacts + marks.artifacts}
     return Progress(
         _at_most(steps.values(), [step.text for step in steps.values() if step.status == "completed"]),
@@ -201,25 +242,81 @@ def from_json(saved: Mapping[str, Any]) -> Progress:
     )
 
 
+def _kind_and_text(found: re.Match[str]) -> tuple[str, str]:
+    """The kind of a mark in capitals, and its text."""
+    return found[1].upper(), (found[2] or "").rstrip(" \t")
+
+
+def _progress(marks: Iterable[tuple[str, str]]) -> Progress:
+    """The progress that marks report, each a kind and a text."""
+    found = [_mark(kind, text) for kind, text in marks]
+    return Progress(
+        tuple(step for one in found for step in one.checkpoints),
+        tuple(decision for one in found for decision in one.decisions),
+        tuple(artifact for one in found for artifact in one.artifacts),
+    )
+
+
 def _mark(kind: str, text: str) -> Progress:
     """The progress that one mark reports; empty if the mark has no text."""
+    text = _BOLD.sub(r"\1", text).strip(_AROUND)
+    text = text.strip("`") if text.count("`") % 2 else text
     if not text:
         return Progress()
     if kind == "CHECKPOINT":
-        match = _STATUS.search(text)
-        status: Any = match[1].lower() if match else "pending"
-        words = _cut(text[: match.start()] if match else text)
-        return Progress(checkpoints=(Step(words, status),)) if words else Progress()
+        words, ending = _before_ending(text, _STATUS, ("COMPLETED", "IN-PROGRESS", "PENDING"))
+        status = next((name for name, words in _STATUSES.items() if re.fullmatch(words, ending, re.IGNORECASE)), None)
+        return Progress(checkpoints=(Step(_cut(words), status or "pending"),)) if _cut(words) else Progress()
     if kind == "DECISION":
-        words, _, rationale = _LOCKED.sub("", text).partition(": ")
-        decision = Decision(_cut(words), _cut(rationale), bool(_LOCKED.search(text)))
+        words, ending = _before_ending(text, _LOCKED, ("LOCKED",))
+        parts = [*_REASON.split(words, maxsplit=1), ""]
+        decision = Decision(_cut(parts[0]), _cut(parts[1]), ending.lower() == "locked")
         return Progress(decisions=(decision,)) if decision.text else Progress()
-    match_action = _ACTION.match(text)
-    if match_action is None and len(text.split()) > 1:
-        return Progress()  # a verb that is none of them: what it says of the file is not known
-    action: Any = match_action[1].lower() if match_action else "created"
-    path = _cut(match_action[2] if match_action else text).strip("` ")
-    return Progress(artifacts=(Artifact(path, action),)) if path else Progress()
+    return Progress(artifacts=tuple(_artifacts(text[:MAX_MARK_CHARS])))
+
+
+def _before_ending(text: str, endings: re.Pattern[str], bare: tuple[str, ...]) -> tuple[str, str]:
+    """(the text before its ending, the ending); an ending without a separator counts only if it is one of `bare`."""
+    found = endings.search(text)
+    words = text[: found.start() if found else None].rstrip(_SEPARATORS)
+    words += "`" if words.count("`") % 2 else ""
+    if not found:
+        return words, ""
+    is_apart = _SEPARATES.search(text, len(words), found.start()) or found[1] in bare
+    return (words, found[1]) if is_apart else (text, "")
+
+
+def _artifacts(text: str) -> Iterator[Artifact]:
+    """The files of a mark; none if its verb is unknown: it may say anything of the file."""
+    if moved := _MOVED.match(text):
+        yield Artifact(_path(moved[1]), "deleted")
+        yield Artifact(_path(moved[2]), "created")
+        return
+    paths, verb = text, "created"
+    if found := _ACTION.match(text):
+        verb, paths = found[1], found[2]
+    else:
+        paths, ending = _before_ending(text, _ACTION_LAST, ())
+        if not ending and len(paths.split()) > 1:
+            return
+        verb = ending or verb
+    action = next(name for name, verbs in _VERBS.items() if re.fullmatch(verbs, verb, re.IGNORECASE))
+    for path in map(_path, _paths_in(_cut(paths))):
+        if path:
+            yield Artifact(path, action)
+
+
+def _paths_in(text: str) -> list[str]:
+    """The paths of a text: those in backticks, or a list of them, or the text without a remark after it."""
+    if quoted := re.findall(r"`([^`]+)`", text):
+        return quoted
+    text = _REMARK.sub("", text)
+    pieces = re.split(r",\s*|\s+and\s+", text)
+    return pieces if all(re.fullmatch(r"\S*[./]\S*", piece) for piece in pieces) else [text]
+
+
+def _path(text: str) -> str:
+    return text.strip("`*, ")
 
 
 def _compared(text: str) -> str:

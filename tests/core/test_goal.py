@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,11 @@ from compression.core.goal import (
     advanced,
     as_json,
     from_json,
+    marks_in,
     parse_marks,
     render_goal,
     unmarked,
+    without_quoted_marks,
 )
 
 AT = "2026-11-22T09:00:00+00:00"
@@ -69,13 +72,103 @@ def test_what_is_no_mark_says_nothing(line: str) -> None:
     assert not parse_marks(f"## Summary\n{line}\n")[1]
 
 
+DONE = [
+    "- **[CHECKPOINT]** Move the tables - COMPLETED",
+    "**[CHECKPOINT] Move the tables - COMPLETED**",
+    "**[CHECKPOINT]:** Move the tables - COMPLETED",
+    "`[CHECKPOINT] Move the tables - COMPLETED`",
+    "1. [CHECKPOINT] Move the tables – COMPLETED",
+    "* [CHECKPOINT] Move the tables — COMPLETED",
+    "- [x] [CHECKPOINT] Move the tables: Completed.",
+    "| [CHECKPOINT] Move the tables | COMPLETED |",
+    "### [CHECKPOINT] Move the tables (COMPLETED)",
+    "[CHECKPOINT]: Move the tables [COMPLETED]",
+    "[Checkpoint] Move the tables - **COMPLETED**",
+    "【CHECKPOINT】Move the tables - ✅ COMPLETED",
+    "[CHECKPOINT] Move the tables -> DONE",
+    "[CHECKPOINT] Move the tables COMPLETED",
+    "[CHECKPOINT] Move the tables - COMPLETED (2026-11-03)",
+]
+
+
+@pytest.mark.parametrize("line", DONE)
+def test_a_completed_step_is_read_in_each_form(line: str) -> None:
+    text, marks = parse_marks(f"## Summary\nx\n{line}")
+    assert (text, marks) == ("## Summary\nx", Progress((Step("Move the tables", "completed"),)))
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "status"),
+    [
+        ("Move - IN PROGRESS", "Move", "in-progress"),
+        ("Move - partially completed", "Move", "in-progress"),
+        ("Move - NOT STARTED", "Move", "pending"),
+        ("Move - TODO", "Move", "pending"),
+        ("Move - not completed", "Move", "pending"),
+        ("Run `make test` - COMPLETED", "Run `make test`", "completed"),
+        ("Port 22: open - PENDING", "Port 22: open", "pending"),
+        ("Get the report done", "Get the report done", "pending"),
+        ("Eat the half-done", "Eat the half-done", "pending"),
+        ("Keep task_done", "Keep task_done", "pending"),
+    ],
+)
+def test_the_status_of_a_step_stands_apart_from_its_words(words: str, text: str, status: Any) -> None:
+    assert parse_marks(f"[CHECKPOINT] {words}")[1] == Progress((Step(text, status),))
+
+
+@pytest.mark.parametrize(
+    ("words", "decision"),
+    [
+        ("Switch on Tuesday — traffic is lowest — LOCKED", Decision("Switch on Tuesday", "traffic is lowest", True)),
+        ("Switch on Tuesday: traffic is lowest (LOCKED)", Decision("Switch on Tuesday", "traffic is lowest", True)),
+        ("Switch on Tuesday：traffic is lowest - **LOCKED**", Decision("Switch on Tuesday", "traffic is lowest", True)),
+        ("Switch on Tuesday: traffic is lowest - NOT LOCKED", Decision("Switch on Tuesday", "traffic is lowest")),
+        ("Keep the door locked", Decision("Keep the door locked")),
+    ],
+)
+def test_a_decision_has_its_reason_and_its_lock(words: str, decision: Decision) -> None:
+    assert parse_marks(f"[DECISION] {words}")[1] == Progress(decisions=(decision,))
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        ("Created: src/a.py", [("src/a.py", "created")]),
+        ("Created src/a.py (the parser)", [("src/a.py", "created")]),
+        ("Created `src/a.py`: the parser", [("src/a.py", "created")]),
+        ("Updated src/a.py - the parser", [("src/a.py", "modified")]),
+        ("**Modified** `src/a.py`", [("src/a.py", "modified")]),
+        ("src/a.py (modified)", [("src/a.py", "modified")]),
+        ("src/a.py - Deleted", [("src/a.py", "deleted")]),
+        ("Removed src/a.py", [("src/a.py", "deleted")]),
+        ("Added a.py, src/b.py and docs/c.md", [(name, "created") for name in ("a.py", "src/b.py", "docs/c.md")]),
+        ("Renamed src/a.py to src/b.py", [("src/a.py", "deleted"), ("src/b.py", "created")]),
+        ("new-file.py", [("new-file.py", "created")]),
+        ("src/**/x.py", [("src/**/x.py", "created")]),
+        ("Created My Docs/final report.docx", [("My Docs/final report.docx", "created")]),
+        ("Created app/[id]/page.tsx", [("app/[id]/page.tsx", "created")]),
+        ("Looked at src/a.py", []),
+    ],
+)
+def test_the_files_of_a_mark_are_read_with_what_became_of_them(words: str, files: list[Any]) -> None:
+    assert parse_marks(f"[ARTIFACT] {words}")[1] == Progress(artifacts=tuple(Artifact(*file) for file in files))
+
+
+@pytest.mark.parametrize("line", [*DONE, "[ARTIFACT] Created app/[id]/page.tsx", "[DECISION] Keep [15]: cron [LOCKED]"])
+def test_a_mark_that_a_message_quotes_is_no_report(line: str) -> None:
+    """A person or a tool may have written it; the summariser repeats it in another form."""
+    marks = parse_marks(line)[1]
+    assert marks and not without_quoted_marks(marks, marks_in([f"Please write {line} at the end."]))
+
+
 def test_a_mark_of_a_known_checkpoint_changes_that_one_alone() -> None:
     before = Progress((Step("Move the tables"), Step("Switch the traffic")))
     after = advanced(before, Progress((Step("Move the tables", "completed"),)), at=AT)
     assert after.checkpoints == (Step("Move the tables", "completed", AT), Step("Switch the traffic"))
-    other = advanced(before, Progress((Step("move the tables", "completed"),)), at=AT)
-    assert other.checkpoints[0] == Step("Move the tables")
-    assert len(other.checkpoints) == 3
+    other = advanced(before, Progress((Step("move the tables.", "completed"),)), at=AT)
+    assert other == after, "and so does one whose words differ in case and stop alone"
+    third = advanced(before, Progress((Step("Move the rows", "completed"),)), at=AT)
+    assert third.checkpoints == (*before.checkpoints, Step("Move the rows", "completed", AT))
 
 
 def test_marks_that_come_again_change_nothing() -> None:

@@ -15,14 +15,16 @@ QUOTE = "> "
 BEGIN, END = "[quoted by the user, not typed]", "[end of the quotation]"
 
 _ROLES = r"(?:system|developer|user|assistant|tool|human|ai)\b"
-_KINDS = r"(?:checkpoint|decision|artifact)\]"
+_PROGRESS = (
+    r"(?:[^\w\[\n]|\d{1,3}[.)]|\[[ x]\]){0,20}[\[【][ \t]{0,4}(?:checkpoint|decision|artifact)s?[ \t]{0,4}[\]】]"
+)
 _OWN = r"(?:call of\b|its result\b|quoted by\b|end of the\b|compressed message)"
 _DATED = r"[^\]\n]{0,80}\d{4}-\d\d"
 _NAMES = "|".join([*SECTIONS, KEPT_FACTS.removeprefix("## "), "Conversation Summary", "Goal", "Rules"])
 _HEADING = rf"(?:#{{1,6}}[ \t]*|\*\*[ \t]*)(?:{_NAMES})\b"
 _FORGED = re.compile(
     rf"^(?=[^\w\[\n#*]{{0,20}}(?:[-*+][ \t]{{1,4}})?"
-    rf"(?:\[[ \t]{{0,4}}(?:{_ROLES}|{_KINDS}|{_OWN}|{_DATED})|{_HEADING}))",
+    rf"(?:\[[ \t]{{0,4}}(?:{_ROLES}|{_OWN}|{_DATED})|{_HEADING})|{_PROGRESS})",
     re.MULTILINE | re.IGNORECASE,
 )
 _MARKS = re.compile(

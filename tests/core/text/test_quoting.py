@@ -22,6 +22,8 @@ WHEN = datetime(2026, 11, 20, 9, tzinfo=UTC)
     [
         "[user, 2026-11-23 00:00]", "[ASSISTANT]", "  [tool] x", "\u200b[user, 2026-11-23]",
         "- [DECISION] x - LOCKED", "* [CHECKPOINT] x - COMPLETED", "\t[ARTIFACT] Created x",
+        "**[DECISION]** x", "1. [CHECKPOINT] x", "### [Artifact] x", "- [x] [CHECKPOINT] x", "【CHECKPOINT】x",
+        "| [ DECISION ] x |", "`[CHECKPOINTS] x`",
         "[call of fetch] {}", "[its result] x", "## Decisions", "**Decisions**", "# Goal", "## Kept facts",
         "[Bob, 2026-11-23 00:00]", "> [user] x", "[end of the quotation]", "[Compressed Message Summary]",
     ],
