@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from compression.core.error_codes import ErrorCode
 
@@ -99,7 +100,8 @@ class ForbiddenToolCall(BrokenReply):
 
 
 class EmptyReply(BrokenReply):
-    """The model used all its tokens before it wrote any text, as reasoning models can."""
+    """The model used all its tokens before it wrote any text, as reasoning models can. `spent`: as in a Reply."""
 
     code = ErrorCode.EMPTY_REPLY
     retryable = False
+    spent: Any = None

@@ -75,8 +75,8 @@ async def _try(profile: ModelProfile, seconds: float) -> ConnectionTest:
             # One attempt; the budget allows further requests in another dialect.
             reply = await model.complete(prompt, max_tokens=MAX_TOKENS, attempts=Attempts())
         words, spent = reply.text, reply.spent
-    except EmptyReply:
-        words = ""
+    except EmptyReply as empty:
+        words, spent = "", empty.spent
     except ModelError as error:
         fault = f"{error.reason} It says: “{error.provider_words}”" if error.provider_words else error.reason
     except TimeoutError:

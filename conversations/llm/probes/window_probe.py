@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 
 from compression.core.tokens import count_tokens
 from conversations.llm import canary
-from conversations.llm.errors import ContextTooLong, ModelError
+from conversations.llm.errors import ContextTooLong, EmptyReply, ModelError
 from conversations.llm.profiles import connect
 from conversations.llm.request import Prompt
 from conversations.llm.windows import windows
@@ -20,6 +20,8 @@ from conversations.llm.windows.window_queries import is_own_server
 from conversations.models import ModelProfile
 
 MAX_TOKENS = 32
+THOUGHT_TOKENS = 1_000
+"""The room for what a model thinks before it repeats a mark."""
 LINE = "This line stands here only for its length.\n"
 QUESTION = "Answer with the mark and the word yes."
 SHORT_SHARE = 0.25
@@ -63,8 +65,12 @@ async def _counted(profile: ModelProfile, tokens: int) -> tuple[int, int]:
     The request begins with a word of its own: what a server has in its cache it may leave out of its count.
     """
     text = f"{secrets.token_hex(8)}\n{_filler(tokens)}Answer with the word yes."
-    reply = await connect(profile).complete(Prompt(({"role": "user", "content": text},)), max_tokens=MAX_TOKENS)
-    return (reply.spent.prompt if reply.spent else 0), count_tokens(text)
+    prompt = Prompt(({"role": "user", "content": text},))
+    try:
+        spent = (await connect(profile).complete(prompt, max_tokens=MAX_TOKENS)).spent
+    except EmptyReply as empty:  # a model that thinks first has read the request too
+        spent = empty.spent
+    return (spent.prompt if spent else 0), count_tokens(text)
 
 
 async def _check_mark(profile: ModelProfile, mark: str, tokens: int) -> None:
@@ -87,7 +93,7 @@ async def _check_mark(profile: ModelProfile, mark: str, tokens: int) -> None:
 
 async def _hears(profile: ModelProfile, mark: str, tokens: int) -> bool:
     prompt = canary.marked(Prompt(({"role": "user", "content": f"{_filler(tokens)}{QUESTION}"},)), mark)
-    return mark in (await connect(profile).complete(prompt, max_tokens=MAX_TOKENS)).text
+    return mark in (await connect(profile).complete(prompt, max_tokens=MAX_TOKENS + THOUGHT_TOKENS)).text
 
 
 def _filler(tokens: int) -> str:

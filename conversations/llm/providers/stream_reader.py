@@ -77,10 +77,12 @@ class StreamReader(ABC):
         if called:
             return ForbiddenToolCall(f"{self.name} called a tool where it was to answer by itself. Try again.")
         if self.finish_reason == "length":
-            return EmptyReply(
+            empty = EmptyReply(
                 f"{self.name} used all its tokens before it wrote anything, as reasoning models can. "
                 "Raise the profile's maximum of reply tokens, or use another model."
             )
+            empty.spent = self.spent
+            return empty
         return BrokenReply(f"{self.name} sent an empty reply. Try again.", code=ErrorCode.EMPTY_REPLY)
 
     def _reason(self, calls: tuple[ToolRequest, ...]) -> str | None:

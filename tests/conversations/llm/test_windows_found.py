@@ -209,6 +209,16 @@ async def test_one_reply_that_ended_early_names_no_window_when_another_check_is_
     assert (await profile_of(own)).window == 16_000, "the reply ended for a reason of its own"
 
 
+async def test_a_model_that_only_thinks_within_the_limit_of_a_check_is_checked_by_its_counts(own: Chat) -> None:
+    await own.say("short")
+    own.llm.default = replace(own.llm.default, text="", thoughts="Hm.", finish_reason="length")
+    profile = await profile_of(own)
+    own.llm.reads = 3_000
+    await window_probe.check(profile.pk, 14_000)
+    now = await profile_of(own)
+    assert now.window_source == "counted" and now.window <= 3_000
+
+
 async def test_a_mark_that_a_person_has_the_model_write_hides_nothing_from_others(own: Chat) -> None:
     await ModelProfile.objects.aupdate(window=8_192)
     own.llm.default = replace(own.llm.default, usage=None)

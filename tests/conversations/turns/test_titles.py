@@ -11,7 +11,7 @@ from django.utils import timezone
 from compression.days import Days
 from conversations.analytics import person, site
 from conversations.llm.port import Reply
-from conversations.models import Conversation, ModelProfile, User
+from conversations.models import Conversation, Errand, ModelProfile, User
 from conversations.runtime import queue
 from conversations.runtime.events import hub
 from conversations.turns import branches, titles
@@ -106,6 +106,20 @@ async def test_where_the_model_gives_none_the_first_words_stay(chat: Chat, answe
     assert len(chat.llm.received) == 2, "one attempt"
 
 
+async def test_a_model_that_thinks_has_room_for_it_and_its_tokens_count(chat: Chat) -> None:
+    assert await asked(chat, "It is 8443.", "Port", thoughts="I think. " * 300) == "Port"
+    assert chat.llm.last_request.body.get("max_tokens", 0) > 900
+
+
+async def test_tokens_of_thoughts_alone_are_in_the_account(chat: Chat) -> None:
+    spent = {"prompt_tokens": 70, "completion_tokens": 1_000}
+    chat.llm.enqueue("It is 8443.")
+    chat.llm.enqueue("", thoughts="I think.", finish_reason="length", usage=spent)
+    await chat.say(QUESTION)
+    assert await settled(chat) == QUESTION[:60]
+    assert await Errand.objects.filter(**spent).acount() == 1
+
+
 async def test_a_reply_written_anew_asks_for_no_second_title(chat: Chat) -> None:
     assert await asked(chat, "It is 8443.", "one\ntwo") == QUESTION[:60]
     reply = await chat.conversation.messages.aget(role="assistant")
@@ -156,6 +170,21 @@ async def test_the_fast_summariser_is_asked_and_the_built_in_model_never(
         ("x" * 61, ""),
         ("a\u202eb", ""),
         ('""', ""),
+        ("Titel: Umzug von alpha", "Umzug von alpha"),
+        ("**Title:** Moving alpha", "Moving alpha"),
+        ("标题：《迁移数据库》", "迁移数据库"),
+        ('{"title": "Moving \\"alpha\\""}', 'Moving "alpha"'),
+        ('The error "disk full"', 'The error "disk full"'),
+        ('"a" or "b"', '"a" or "b"'),
+        ("# Moving alpha", "Moving alpha"),
+        ("**Title: Moving alpha**", "Moving alpha"),
+        ("_`Moving alpha`_", "Moving alpha"),
+        ('```json\n{"title": "Moving alpha"}\n```', "Moving alpha"),
+        ("<title>Moving alpha</title>", "Moving alpha"),
+        ("Here is a title:\n\n**Moving alpha**", "Moving alpha"),
+        ("Titles of books", "Titles of books"),
+        ('{"title": "\\q"}', ""),
+        ("Here are some:\n1. Moving\n2. Alpha", ""),
     ],
 )
 def test_what_a_title_may_be(said: str, title: str) -> None:
