@@ -57,6 +57,8 @@ _VALUE = re.compile(
 """The words of an error about a value: another caller's value may be accepted."""
 _WITHIN = re.compile(r"""\b(?:messages?|tools?|system)['"]?[.\[, ]+\d""")
 """The place of an error that is about a part of a message or a tool."""
+_ADAPTIVE = re.compile(r"^(?!.*(?:temperature|top_[pk])).*adaptive", re.DOTALL)
+"""The words of an error about the type of Anthropic's thinking, and not about sampling beside it."""
 _OTHER_EFFORT = re.compile(r"must be one of|invalid reasoning.effort", re.IGNORECASE)
 _QUOTED_EFFORT = re.compile(rf"""['"`]({"|".join(EFFORTS)})['"`]""")
 _FORCED = re.compile(
@@ -118,16 +120,11 @@ class ServerForm:
             yield self._with_efforts(_efforts_in(complaint, refused=sent[EFFORT]))
         if not _REFUSED.search(complaint):
             return
-        is_about_sampling = re.search("temperature|top_[pk]", complaint)
-        if (
-            "adaptive" in complaint
-            and not is_about_sampling
-            and (other := THINKING.get(str(as_object(sent.get("thinking")).get("type"))))
-        ):
+        kind = str(as_object(sent.get("thinking")).get("type"))
+        if _ADAPTIVE.search(complaint) and (other := THINKING.get(kind)):
             yield replace(self, thinking=other)
-        optional = (
-            [] if _WITHIN.search(complaint) else [name for name, value in sent.items() if _is_optional(name, value)]
-        )
+        is_about_part = _WITHIN.search(complaint) is not None
+        optional = [name for name, value in sent.items() if not is_about_part and _is_optional(name, value)]
         named = [name for name in optional if _names(complaint, name)]
         if EFFORT in named and (efforts := _efforts_in(complaint, refused=sent[EFFORT])):
             yield self._with_efforts(efforts)

@@ -13,15 +13,15 @@ from compression.core.tokens import count_tokens
 from conversations.llm import canary
 from conversations.llm.errors import ContextTooLong, EmptyReply, ModelError
 from conversations.llm.profiles import connect
+from conversations.llm.providers.provider import PROBE_TOKENS
 from conversations.llm.request import Prompt
 from conversations.llm.windows import windows
 from conversations.llm.windows.window_evidence import MIN_REPORTED
 from conversations.llm.windows.window_queries import is_own_server
 from conversations.models import ModelProfile
 
-MAX_TOKENS = 32
-THOUGHT_TOKENS = 1_000
-"""The room for what a model thinks before it repeats a mark."""
+MARK_TOKENS = 64
+"""The room for a mark and a few words; the provider adds room for a model's thoughts."""
 LINE = "This line stands here only for its length.\n"
 QUESTION = "Answer with the mark and the word yes."
 SHORT_SHARE = 0.25
@@ -67,7 +67,7 @@ async def _counted(profile: ModelProfile, tokens: int) -> tuple[int, int]:
     text = f"{secrets.token_hex(8)}\n{_filler(tokens)}Answer with the word yes."
     prompt = Prompt(({"role": "user", "content": text},))
     try:
-        spent = (await connect(profile).complete(prompt, max_tokens=MAX_TOKENS)).spent
+        spent = (await connect(profile).complete(prompt, max_tokens=PROBE_TOKENS)).spent
     except EmptyReply as empty:  # a model that thinks first has read the request too
         spent = empty.spent
     return (spent.prompt if spent else 0), count_tokens(text)
@@ -93,7 +93,7 @@ async def _check_mark(profile: ModelProfile, mark: str, tokens: int) -> None:
 
 async def _hears(profile: ModelProfile, mark: str, tokens: int) -> bool:
     prompt = canary.marked(Prompt(({"role": "user", "content": f"{_filler(tokens)}{QUESTION}"},)), mark)
-    return mark in (await connect(profile).complete(prompt, max_tokens=MAX_TOKENS + THOUGHT_TOKENS)).text
+    return mark in (await connect(profile).complete(prompt, max_tokens=MARK_TOKENS)).text
 
 
 def _filler(tokens: int) -> str:

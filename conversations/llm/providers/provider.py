@@ -19,6 +19,7 @@ from conversations.llm.clients import client_for, stream_class
 from conversations.llm.errors import (
     BrokenReply,
     ContextTooLong,
+    EmptyReply,
     ForbiddenToolCall,
     ModelError,
     NotConfigured,
@@ -39,11 +40,13 @@ from conversations.llm.providers.text_repair import Storable
 from conversations.llm.request import Prompt, sendable
 from conversations.llm.retries import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.thinking import thoughts
-from conversations.llm.thinking.efforts import for_errands
+from conversations.llm.thinking.efforts import for_errands, learn_thinking, unasked_room
 from conversations.runtime import metrics
 from conversations.validation import host_of
 
 CONNECT_SECONDS = 10.0
+PROBE_TOKENS = 32
+"""The most tokens of an answer that only shows whether a model answers."""
 MAX_REPLY_CHARS = 1_000_000
 MAX_TIMEOUTS_PER_REPLY = 5
 """A whole reply may take this many time-outs, so that a server that sends slowly cannot keep it open forever …"""
@@ -190,8 +193,7 @@ class Provider(ABC):
             async with asyncio.timeout(limit):
                 for failed in count(1):
                     try:
-                        effort = for_errands(self._effort)
-                        return await _whole(self._ask(prompt, body, max_tokens, budget, effort), on_written)
+                        return await self._completed(prompt, body, max_tokens, budget, on_written)
                     except ModelError as error:
                         metrics.provider_failed(self.name, error.kind)
                         await self._pause(error, failed, budget)
@@ -201,6 +203,33 @@ class Provider(ABC):
         late = Unavailable(words, retryable=False, code=ErrorCode.SILENCE)
         metrics.provider_failed(self.name, late.kind)
         raise late
+
+    async def _completed(
+        self, prompt: Prompt, body: dict[str, Any], max_tokens: int, budget: Attempts, on_written: OnWritten | None
+    ) -> Reply:
+        """One attempt. A model that turns out to think, and had no room for it, is asked once more with room."""
+        effort = for_errands(self._effort)
+        room = self._unasked_room(effort, max_tokens)
+        reply: Reply | None = None
+        try:
+            reply = await _whole(self._ask(prompt, body, max_tokens + room, budget, effort), on_written)
+            is_cut, spent = reply.finish_reason == "length", reply.spent
+        except EmptyReply as empty:
+            learn_thinking(self._endpoint.base_url, self._endpoint.model)
+            is_cut, spent = True, empty.spent
+            if self._unasked_room(effort, max_tokens) <= room:
+                raise
+        needed = self._unasked_room(effort, max_tokens)
+        if reply and not (is_cut and needed > room):
+            return reply
+        budget.add()  # happens once, as the model is known from now on
+        again = await _whole(self._ask(prompt, body, max_tokens + needed, budget, effort), on_written)
+        return replace(again, spent=again.spent + spent) if again.spent and spent else again
+
+    def _unasked_room(self, effort: str, max_tokens: int) -> int:
+        """The tokens added to a limit for thoughts; none for a probe, which only asks whether the model answers."""
+        is_probe = max_tokens <= PROBE_TOKENS
+        return 0 if effort or is_probe else unasked_room(self._endpoint.base_url, self._endpoint.model)
 
     def passes_tools(self, prompt: Prompt) -> bool:
         """Whether the prompt's tools are sent with it: not if the server is known to refuse them."""
@@ -261,6 +290,8 @@ class Provider(ABC):
                         raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
                 if stream.is_done:
                     reading.finish()
+            if not effort and (thinking or (reading.spent and reading.spent.thought)):
+                learn_thinking(self._endpoint.base_url, self._endpoint.model)
         except Exception as fault:
             # A fault after the finish reason does not matter: the reply is complete.
             # Raise from None: a provider's own error can quote the key or the conversation.

@@ -1,4 +1,4 @@
-"""Efforts of thinking before an answer, and the tokens that they take from a reply's limit."""
+"""Efforts of thinking before an answer, their tokens of a reply's limit, and models that think unasked."""
 
 from __future__ import annotations
 
@@ -15,3 +15,16 @@ def room_for(effort: str) -> int:
 def for_errands(effort: str) -> str:
     """The effort for the site's own short texts, titles and summaries: low, if replies have a higher one."""
     return "low" if effort in ("medium", "high") else effort
+
+
+_thinkers: set[tuple[str, str]] = set()
+
+
+def learn_thinking(base_url: str, model: str) -> None:
+    """Remember that a server's model thinks without an effort, for this process."""
+    _thinkers.add((base_url, model))
+
+
+def unasked_room(base_url: str, model: str) -> int:
+    """The tokens for the thoughts of a model that is asked without an effort; 0 if none were seen yet."""
+    return room_for("low") if (base_url, model) in _thinkers else 0

@@ -12,9 +12,17 @@ from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
 from conversations.llm.bounded_answers import ObjectAsEvent, Unacceptable
+from conversations.llm.errors import EmptyReply
+from conversations.llm.port import Reply, ReportedTokens
 from conversations.llm.providers.fault_mapping import is_too_long
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.providers.provider import PROBE_TOKENS
+from conversations.llm.request import Prompt
+from conversations.llm.retries import Attempts
+from conversations.llm.thinking.efforts import room_for
 from conversations.models import ModelProfile
 from tests.conversations.chat import Chat, fill
+from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
 
@@ -175,3 +183,52 @@ async def test_thoughts_that_only_end_are_thoughts(conversation: Any, chat: Chat
     assert reply.content == "56." and "is asked" in reply.thoughts
     await chat.say("And nine?")
     assert not any("is asked" in str(message) for message in chat.llm.chats[-1].body["messages"])
+
+
+def short_text(llm: LlmServer, *, max_tokens: int = 100, **how: Any) -> Reply:
+    model = OpenAICompatible(name="m", model="m", base_url=llm.url, api_key="sk-x", timeout=5, **how)
+    prompt = Prompt(({"role": "user", "content": "Sum it up."},))
+    return asyncio.run(model.complete(prompt, max_tokens=max_tokens, attempts=Attempts(1)))
+
+
+def limits(llm: LlmServer) -> list[int]:
+    return [request.body.get("max_tokens") or request.body["max_completion_tokens"] for request in llm.chats]
+
+
+SPENT = {"prompt_tokens": 70, "completion_tokens": 100}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"text": "", "thoughts": "Hm."},
+        {"text": "Hel", "thoughts": "Hm."},
+        {"text": ""},
+        {"text": "Hel", "usage": SPENT | {"completion_tokens_details": {"reasoning_tokens": 98}}},
+    ],
+)
+def test_a_model_that_thinks_unasked_gets_room_for_it_in_summaries_and_titles(first: dict[str, Any]) -> None:
+    with LlmServer() as llm:
+        llm.enqueue(**{"finish_reason": "length", "usage": SPENT} | first)
+        llm.enqueue("Hello.", usage=SPENT, thoughts="Hm.")
+        reply = short_text(llm)
+        assert (reply.text, reply.spent) == ("Hello.", ReportedTokens(140, 200, thought=reply.spent.thought))
+        assert short_text(llm).text
+        assert limits(llm) == [100, 100 + room_for("low"), 100 + room_for("low")], "known from then on"
+
+
+def test_a_probe_and_a_model_with_an_effort_are_asked_once() -> None:
+    with LlmServer() as llm:
+        for how in ({"max_tokens": PROBE_TOKENS}, {"effort": "low"}):
+            llm.enqueue("", thoughts="Hm.", finish_reason="length", usage=SPENT)
+            with pytest.raises(EmptyReply) as caught:
+                short_text(llm, **how)
+            assert caught.value.spent == ReportedTokens(70, 100)
+        assert len(llm.chats) == 2
+
+
+def test_a_reply_that_was_cut_off_without_thoughts_is_not_asked_for_again() -> None:
+    with LlmServer() as llm:
+        llm.enqueue("Hel", finish_reason="length")
+        assert short_text(llm).finish_reason == "length"
+        assert len(llm.chats) == 1
