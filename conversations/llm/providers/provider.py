@@ -40,7 +40,7 @@ from conversations.llm.providers.text_repair import Storable
 from conversations.llm.request import Prompt, sendable
 from conversations.llm.retries import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.thinking import thoughts
-from conversations.llm.thinking.efforts import for_errands, learn_thinking, unasked_room
+from conversations.llm.thinking.efforts import for_errands, learn_thinking, room_for, unasked_room
 from conversations.runtime import metrics
 from conversations.validation import host_of
 
@@ -229,7 +229,7 @@ class Provider(ABC):
     def _unasked_room(self, effort: str, max_tokens: int) -> int:
         """The tokens added to a limit for thoughts; none for a probe, which only asks whether the model answers."""
         is_probe = max_tokens <= PROBE_TOKENS
-        return 0 if effort or is_probe else unasked_room(self._endpoint.base_url, self._endpoint.model)
+        return 0 if room_for(effort) or is_probe else unasked_room(self._endpoint.base_url, self._endpoint.model)
 
     def passes_tools(self, prompt: Prompt) -> bool:
         """Whether the prompt's tools are sent with it: not if the server is known to refuse them."""
@@ -290,7 +290,7 @@ class Provider(ABC):
                         raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
                 if stream.is_done:
                     reading.finish()
-            if not effort and (thinking or (reading.spent and reading.spent.thought)):
+            if not room_for(effort) and (thinking or (reading.spent and reading.spent.thought)):
                 learn_thinking(self._endpoint.base_url, self._endpoint.model)
         except Exception as fault:
             # A fault after the finish reason does not matter: the reply is complete.

@@ -207,13 +207,16 @@ SPENT = {"prompt_tokens": 70, "completion_tokens": 100}
         {"text": "Hel", "usage": SPENT | {"completion_tokens_details": {"reasoning_tokens": 98}}},
     ],
 )
-def test_a_model_that_thinks_unasked_gets_room_for_it_in_summaries_and_titles(first: dict[str, Any]) -> None:
+@pytest.mark.parametrize("effort", ["", "none"])
+def test_a_model_that_thinks_unasked_gets_room_for_it_in_summaries_and_titles(
+    first: dict[str, Any], effort: str
+) -> None:
     with LlmServer() as llm:
         llm.enqueue(**{"finish_reason": "length", "usage": SPENT} | first)
         llm.enqueue("Hello.", usage=SPENT, thoughts="Hm.")
-        reply = short_text(llm)
+        reply = short_text(llm, effort=effort)
         assert (reply.text, reply.spent) == ("Hello.", ReportedTokens(140, 200, thought=reply.spent.thought))
-        assert short_text(llm).text
+        assert short_text(llm, effort=effort).text
         assert limits(llm) == [100, 100 + room_for("low"), 100 + room_for("low")], "known from then on"
 
 
