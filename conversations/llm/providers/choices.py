@@ -15,24 +15,37 @@ FINISH_REASONS = {
     "length": "length",
     "tool_calls": "tool_calls",
     "content_filter": "content_filter",
+    "complete": "stop",
     "eos": "stop",
     "eos_token": "stop",
     "end_turn": "stop",
     "stop_sequence": "stop",
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
+    "tool_call": "tool_calls",
     "max_tokens": "length",
     "max_output_tokens": "length",
+    "max_length": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "safety": "content_filter",
     "recitation": "content_filter",
     "prohibited_content": "content_filter",
+    "blocklist": "content_filter",
+    "spii": "content_filter",
+    "sensitive": "content_filter",
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
     "refusal": "content_filter",
     "abort": "aborted",
     "error": "aborted",
+    "network_error": "aborted",
+    "malformed_function_call": "aborted",
     "insufficient_system_resource": "aborted",
 }
-"""OpenAI's finish reasons for those of Mistral, Gemini, Anthropic, vLLM, TGI, OpenRouter and DeepSeek; lower case."""
+"""OpenAI's finish reasons for those of Mistral, Gemini, Anthropic, Amazon, Cohere, Zhipu, vLLM, TGI, OpenRouter and
+DeepSeek; lower case.
+"""
 THINKING_PARTS = ("thinking", "reasoning")
 """The types of a content's parts that are thoughts; a part has them in the field of the same name."""
 
