@@ -13,6 +13,7 @@ import pytest
 from conversations.llm import errors
 from conversations.llm.errors import ModelError
 from conversations.llm.port import Delta, Model, Reply
+from conversations.llm.providers.provider import PROBE_TOKENS
 from conversations.llm.request import Prompt, StorageBoundaryError
 from tests.llm_server import closed_port
 
@@ -36,7 +37,8 @@ async def streamed(model: Model) -> list[Delta]:
 
 
 async def completed(model: Model) -> Reply:
-    return await model.complete(PROMPT, max_tokens=50)
+    """A short answer; a longer one is asked for again where the model used its limit up by thinking."""
+    return await model.complete(PROMPT, max_tokens=PROBE_TOKENS)
 
 
 VERBS = pytest.mark.parametrize("ask", [streamed, completed])
