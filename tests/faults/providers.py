@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import pytest
 
 from conversations.llm import errors
-from conversations.llm.errors import ModelError
+from conversations.llm.errors import EmptyReply, ModelError
 from conversations.llm.port import Delta, Model, Reply
-from conversations.llm.providers.provider import PROBE_TOKENS
 from conversations.llm.request import Prompt, StorageBoundaryError
 from tests.llm_server import closed_port
 
@@ -37,8 +36,7 @@ async def streamed(model: Model) -> list[Delta]:
 
 
 async def completed(model: Model) -> Reply:
-    """A short answer; a longer one is asked for again where the model used its limit up by thinking."""
-    return await model.complete(PROMPT, max_tokens=PROBE_TOKENS)
+    return await model.complete(PROMPT, max_tokens=50)
 
 
 VERBS = pytest.mark.parametrize("ask", [streamed, completed])
@@ -69,6 +67,13 @@ class ProviderFaults:
         with pytest.raises(error) as caught:
             await ask(model)
         assert time.monotonic() - started < QUICK
+        assert len(llm.requests) == 1 and not naps
+        assert_readable(caught.value)
+
+    async def test_a_reply_without_words_at_its_limit_is_final(self, llm, model, naps):
+        llm.enqueue("", thoughts="hm", finish_reason="length")
+        with pytest.raises(EmptyReply) as caught:
+            await streamed(model)
         assert len(llm.requests) == 1 and not naps
         assert_readable(caught.value)
 

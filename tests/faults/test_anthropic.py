@@ -70,7 +70,6 @@ FINAL = [
     ({"status": 529, "retry_after": "120"}, errors.Unavailable),
     ({"fault": "stall"}, errors.Unavailable),
     ({"fault": "half_stall"}, errors.BrokenReply),
-    ({"text": "", "thoughts": "hm", "finish_reason": "length"}, errors.BrokenReply),
 ]
 PASSING = [
     ({"status": 408}, errors.Unavailable),

@@ -58,7 +58,6 @@ FINAL = [
     ({"status": 503, "retry_after": "120"}, errors.Unavailable),
     ({"fault": "stall"}, errors.Unavailable),
     ({"fault": "half_stall"}, errors.BrokenReply),
-    ({"text": "", "finish_reason": "length"}, errors.BrokenReply),
 ]
 PASSING = [
     ({"status": 408}, errors.Unavailable),
