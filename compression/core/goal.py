@@ -265,7 +265,7 @@ def _mark(kind: str, text: str) -> Progress:
         return Progress()
     if kind == "CHECKPOINT":
         words, ending = _before_ending(text, _STATUS, ("COMPLETED", "IN-PROGRESS", "PENDING"))
-        status = next((name for name, words in _STATUSES.items() if re.fullmatch(words, ending, re.IGNORECASE)), None)
+        status = next((name for name, form in _STATUSES.items() if re.fullmatch(form, ending, re.IGNORECASE)), None)
         return Progress(checkpoints=(Step(_cut(words), status or "pending"),)) if _cut(words) else Progress()
     if kind == "DECISION":
         words, ending = _before_ending(text, _LOCKED, ("LOCKED",))

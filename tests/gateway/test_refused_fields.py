@@ -9,6 +9,7 @@ import pytest
 
 from conversations.gateway.server_form import ServerForm
 from conversations.llm.providers import corrections
+from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.tool_naming import fitting_name, offered_name
 from tests.gateway.caller import Caller
 
@@ -255,6 +256,7 @@ def test_messages_and_tools_take_the_form_that_a_server_asks_for(
     assert ServerForm().after(complaint, body, status=400) is None
     name = corrections.named_in(complaint, body, status=400)
     assert name is not None
+    assert corrections.named_in(own_words(complaint, body), body, status=400) == name, "it is remembered"
     sent = corrections.corrected(body, frozenset({name}))
     assert sent == {"messages": [HI]} | meant
     assert corrections.named_in(complaint, sent, status=400) is None, "once"
