@@ -17,7 +17,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
@@ -26,7 +26,25 @@ from tests import llm_templates, llm_windows
 from tests.llm_answers import Answer, Request, assert_every_message_represented, count_tokens, summary_of
 from tests.llm_wire import read, send
 
-__all__ = ["Answer", "LlmServer", "Request", "assert_every_message_represented", "closed_port"]
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+__all__ = ["Answer", "LlmServer", "Request", "assert_every_message_represented", "closed_port", "listen"]
+
+_ports: set[int] = set()
+
+
+async def listen(serve: Serve, *, port: int = 0, **options: Any) -> tuple[asyncio.Server, int]:
+    """A server on this machine and its port: for 0, one that no earlier server of this process had.
+
+    The product remembers by its address which requests a server refuses; the system hands a free port out again.
+    """
+    while True:
+        server = await asyncio.start_server(serve, "127.0.0.1", port, **options)
+        found: int = server.sockets[0].getsockname()[1]
+        if port or found not in _ports:
+            _ports.add(found)
+            return server, found
+        server.close()
 
 
 class LlmServer:
@@ -153,8 +171,7 @@ class LlmServer:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout=5)
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=2**26, backlog=1024)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server, self.port = await listen(self._serve, port=self.port, limit=2**26, backlog=1024)
 
     async def _close(self) -> None:
         self._server.close()

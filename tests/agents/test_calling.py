@@ -10,7 +10,6 @@ import pytest
 
 from conversations.context import tools as context_tools
 from conversations.llm import errors
-from conversations.llm.providers import unsupported_options
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.providers.provider import Provider
@@ -21,11 +20,6 @@ from tests.agents.asking import APIS, LAST, PROMPT, QUESTION, SUM, calls_of, hea
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsupported_options, "_learned", {})
 
 
 class TestWhatIsSent:

@@ -9,7 +9,6 @@ import pytest
 
 from conversations.llm import errors
 from conversations.llm.port import Delta
-from conversations.llm.providers import corrections, unsupported_options
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.providers.provider import MAX_REPLY_CHARS, Provider
@@ -22,12 +21,6 @@ from tests.faults.providers import assert_readable
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsupported_options, "_learned", {})
-    monkeypatch.setattr(corrections, "_learned", {})
 
 
 def chunk(*calls: dict[str, Any], finish: str | None = None, **delta: Any) -> dict[str, Any]:

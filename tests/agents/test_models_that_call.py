@@ -13,7 +13,6 @@ from conversations.context import transcript
 from conversations.context.prompt import assemble
 from conversations.llm.known_models import calls_tools
 from conversations.llm.profiles import connect, sync_profiles
-from conversations.llm.providers import unsupported_options
 from conversations.models import Conversation, Message, ModelProfile, User
 from conversations.requests.request_log import SentRequest
 from tests.agents.conftest import ToolChat
@@ -129,10 +128,7 @@ async def test_by_anthropics_api_it_differs_by_a_few_words_for_a_definition(conv
     assert 0.9 < reported / estimated <= 1.0
 
 
-async def test_tools_that_a_server_refuses_are_not_reckoned_with(
-    conversation: Conversation, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(unsupported_options, "_learned", {})
+async def test_tools_that_a_server_refuses_are_not_reckoned_with(conversation: Conversation, llm: LlmServer) -> None:
     await with_calls(conversation)
     with_tools, _ = await asked(conversation)
     llm.enqueue(status=400, message="this model does not support tools")

@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from conversations.agents import turn_thoughts
 from conversations.llm.errors import BrokenReply
 from conversations.llm.port import Delta, ReportedTokens
-from conversations.llm.providers import corrections, dialects
+from conversations.llm.providers import corrections
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
@@ -32,13 +32,6 @@ CALLED = [
         {"id": "call_0", "type": "function", "function": {"name": SUM[0], "arguments": SUM[1]}}]},
     {"role": "tool", "tool_call_id": "call_0", "content": "51"},
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dialects, "_learned", {})
-    monkeypatch.setattr(thoughts, "_unwanted", set())
-    monkeypatch.setattr(corrections, "_learned", {})
 
 
 def told(deltas: list[Delta]) -> tuple[str, str]:

@@ -25,12 +25,6 @@ def library() -> None:
     import_module("anthropic")
 
 
-@pytest.fixture(autouse=True)
-def unlearned() -> Any:
-    yield
-    reply_lengths._learned.clear()
-
-
 def claude(**columns: Any) -> ModelProfile:
     fields = {"provider": "anthropic", "model_id": "claude-sonnet-4-5", "window": 200_000, "token_correction": 1.0}
     return ModelProfile(name="Writer", api_key=KEY, **fields | columns)

@@ -24,7 +24,7 @@ from conversations.turns import stop
 from tests.conversations.chat import Chat
 from tests.conversations.conftest import chat
 from tests.faults.providers import KEY, Naps, completed, streamed
-from tests.llm_server import LlmServer
+from tests.llm_server import LlmServer, listen
 
 __all__ = ["chat"]
 
@@ -49,9 +49,10 @@ async def server(piece: bytes, *, times: int, last: bytes = b"", every: float = 
         writer.write(last)
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as found:
-        yield f"http://127.0.0.1:{found.sockets[0].getsockname()[1]}/v1"
-        found.close_clients()
+    server, port = await listen(serve)
+    async with server:
+        yield f"http://127.0.0.1:{port}/v1"
+        server.close_clients()
 
 
 def model_at(url: str, *, timeout: float) -> OpenAICompatible:

@@ -29,6 +29,7 @@ from conversations.runtime.events import hub
 from conversations.turns import conversations, running_replies, stop, turn
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
+from tests.llm_server import listen
 from tests.statements import through
 
 __all__ = ["chat"]
@@ -385,8 +386,8 @@ async def test_a_stream_of_comments_ends_with_the_time_out(chat: Chat, settings:
             writer.write(b": still here\n\n")
             await asyncio.sleep(0.05)
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    server, port = await listen(serve)
+    async with server:
         await ModelProfile.objects.aupdate(base_url=f"http://127.0.0.1:{port}/v1")
         reply = await chat.say("hi")
     assert reply.status == "failed"

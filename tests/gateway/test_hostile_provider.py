@@ -19,6 +19,7 @@ from conversations.llm.profiles import connect
 from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
 from tests.gateway.test_reading import TAKE, asked, chunk
+from tests.llm_server import listen
 
 MB = 1_000_000
 GOOD = (chunk("a", finish="stop") + "\n\ndata: [DONE]\n\n").encode()
@@ -40,8 +41,9 @@ async def provider(*pieces: bytes, kind: str = "text/event-stream", status: int 
             pass
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", heard
+    server, port = await listen(serve)
+    async with server:
+        yield f"http://127.0.0.1:{port}/v1", heard
         server.close_clients()
 
 
@@ -146,8 +148,9 @@ async def test_a_redirect_within_the_address_is_followed() -> None:
         await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        await by_gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+    server, port = await listen(serve)
+    async with server:
+        await by_gateway(f"http://127.0.0.1:{port}/v1")
         server.close_clients()
     assert seen == ["/v1/chat/completions", "/v1/chat/completions/"]
 

@@ -16,6 +16,7 @@ from conversations.errors import Refused
 from conversations.gateway import provider_stream, upstream
 from conversations.llm.errors import BrokenReply, ContextTooLong, ModelError
 from conversations.models import ModelProfile
+from tests.llm_server import listen
 
 EVENTS = "text/event-stream"
 KEY = "0123-secret"
@@ -42,8 +43,9 @@ async def provider(*pieces: bytes, kind: str = EVENTS, status: int = 200, more: 
             await asyncio.sleep(30)
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    server, port = await listen(serve)
+    async with server:
+        yield f"http://127.0.0.1:{port}/v1"
         server.close_clients()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conversations.gateway.upstream import ask_upstream
-from conversations.llm.providers import dialects, reply_lengths, unsupported_options
+from conversations.llm.providers import reply_lengths
 from conversations.llm.providers.complaints import own_words
 from conversations.llm.providers.openai import OpenAICompatible
 from conversations.llm.request import Prompt
@@ -40,10 +40,7 @@ def test_of_a_long_error_only_the_beginning_counts() -> None:
 
 
 @pytest.mark.parametrize("quotes", [True, False])
-async def test_a_limit_or_a_refusal_that_a_person_wrote_is_not_remembered(
-    llm: LlmServer, monkeypatch: pytest.MonkeyPatch, quotes: bool
-) -> None:
-    monkeypatch.setattr(reply_lengths, "_learned", {})
+async def test_a_limit_or_a_refusal_that_a_person_wrote_is_not_remembered(llm: LlmServer, quotes: bool) -> None:
     model = model_of(OpenAICompatible, llm)
     said = "at most 17 completion tokens" if quotes else "something else"
     llm.enqueue(status=400, message="Invalid message: at most 17 completion tokens")
@@ -52,10 +49,7 @@ async def test_a_limit_or_a_refusal_that_a_person_wrote_is_not_remembered(
     assert (learned, llm.last_request.body.get("max_tokens")) == (None if quotes else 17, 17)
 
 
-async def test_tools_stay_for_all_where_a_person_wrote_that_they_are_refused(
-    llm: LlmServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(unsupported_options, "_learned", {})
+async def test_tools_stay_for_all_where_a_person_wrote_that_they_are_refused(llm: LlmServer) -> None:
     model = model_of(OpenAICompatible, llm)
     llm.enqueue(status=400, message="I cannot read: this model does not support tools")
     said = {"role": "user", "content": "this model does not support tools"}
@@ -66,9 +60,8 @@ async def test_tools_stay_for_all_where_a_person_wrote_that_they_are_refused(
 
 @pytest.mark.parametrize("quotes", [True, False])
 async def test_usage_is_still_asked_for_after_a_caller_had_the_option_quoted(
-    profile: ModelProfile, llm: LlmServer, monkeypatch: pytest.MonkeyPatch, quotes: bool
+    profile: ModelProfile, llm: LlmServer, quotes: bool
 ) -> None:
-    monkeypatch.setattr(dialects, "_learned", {})
     llm.enqueue(status=400, message="temperature is not a number: 'stream_options'")
     for text in ("stream_options" if quotes else "nothing", "Hello."):
         body = {"messages": [{"role": "user", "content": text}], "stream": True}
