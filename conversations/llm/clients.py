@@ -10,8 +10,9 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
-from conversations.llm.known_models import is_local
+from conversations.llm.known_models import is_azure, is_local
 
 IDLE_SECONDS = 120.0
 """An idle connection stays open this long, as a person takes a while to reply."""
@@ -62,10 +63,30 @@ def _new_client(library: str, base_url: str, api_key: str) -> Any:
         trust_env=not is_local(base_url),
         verify=certificates(),
         headers={"accept-encoding": bounded_answers.PACKED},
-        event_hooks={"response": [bounded_answers.watch]},
+        event_hooks={"request": [_with_key_for_azure], "response": [bounded_answers.watch]},
     )
+    address, query = parted(base_url)
     # Disable the library's own retries and its key from the environment.
-    return sdk.AsyncClient(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)
+    return sdk.AsyncClient(
+        api_key=api_key or "none", base_url=address, default_query=query, max_retries=0, http_client=http
+    )
+
+
+def parted(base_url: str) -> tuple[str, dict[str, str]]:
+    """The address without its query, and the query, which belongs to each request: Azure's `api-version`."""
+    parts = urlsplit(base_url)
+    return parts._replace(query="", fragment="").geturl(), dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+async def _with_key_for_azure(request: Any) -> None:
+    """Move the key to the header where Azure reads it, whose bearers are tokens of Entra: JSON Web Tokens.
+
+    Source: the section on authentication of https://learn.microsoft.com/azure/ai-foundry/openai/reference.
+    """
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    if bearer and not bearer.startswith("eyJ") and is_azure(str(request.url)):
+        request.headers["api-key"] = bearer
+        del request.headers["authorization"]
 
 
 @cache

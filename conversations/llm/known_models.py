@@ -192,6 +192,11 @@ def is_anthropic(base_url: str) -> bool:
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
+def is_azure(base_url: str) -> bool:
+    """Whether the address is a resource of Azure's, in any of its clouds, or its API Management."""
+    return host_of(base_url).endswith((".azure.com", ".azure.us", ".azure.cn", ".azure-api.net"))
+
+
 def is_local(base_url: str) -> bool:
     """Whether the address is on this machine or a private network, as that of a self-hosted model."""
     host = host_of(base_url)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from conversations.llm.clients import client_for
+from conversations.llm.clients import client_for, parted
 from conversations.llm.known_models import is_anthropic, is_local, is_openai
 from conversations.llm.providers.registry import PROVIDERS
 from conversations.llm.windows import window_answers
@@ -58,7 +58,7 @@ async def _window(client: Any, profile: ModelProfile, query: Query) -> Window | 
 
 async def _answer(client: Any, profile: ModelProfile, query: Query) -> Any:
     """The JSON of an answer. Redirects are not followed: only the address that was configured is asked."""
-    base = profile.base_url.rstrip("/")
+    base = parted(profile.base_url)[0].rstrip("/")
     url = f"{base if query.below_api else base.removesuffix('/v1')}{query.path}"
     how: dict[str, Any] = {
         "cast_to": import_module("httpx2").Response,

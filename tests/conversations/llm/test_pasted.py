@@ -7,17 +7,24 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 
 from conversations.llm.pasted import pasted_address, pasted_key, with_version
+from conversations.llm.providers.openai import OpenAICompatible
+from conversations.llm.windows.window_queries import ask_window
 from conversations.models import ModelProfile, User
 from tests.conversations.llm.test_connect_model import form
 from tests.conversations.pages import Pages
+from tests.faults.providers import completed
 from tests.growth import growth, repeated
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
 
 HOST = "https://host.example/v1"
+AZURE = "https://a.openai.azure.com/openai"
+DEPLOYMENT = f"{AZURE}/deployments/gpt-4o"
+VERSIONED = "api-version=2025-01-01-preview"
 
 
 @pytest.mark.parametrize(
@@ -42,8 +49,13 @@ HOST = "https://host.example/v1"
         ("192.168.0.9:8080/v1", "http://192.168.0.9:8080/v1"),
         ("gpu-box:8000", "http://gpu-box:8000"),
         ("8.8.8.8", "https://8.8.8.8"),
-        ("https://a.openai.azure.com/openai/chat/completions?api-version=1",
-         "https://a.openai.azure.com/openai/chat/completions?api-version=1"),
+        (f"{DEPLOYMENT}/chat/completions?{VERSIONED}", f"{DEPLOYMENT}?{VERSIONED}"),
+        (f"{AZURE}/responses?api-version=2025-04-01-preview", f"{AZURE}/v1"),
+        (f"{AZURE}/v1/responses", f"{AZURE}/v1"),
+        ("https://a.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview",
+         "https://a.services.ai.azure.com/models?api-version=2024-05-01-preview"),
+        ("https://host.example/openai/responses", "https://host.example/openai/responses"),
+        ("host.example/v1/?team=a", f"{HOST}?team=a"),
         ("file:///etc/passwd", "file:///etc/passwd"),
         ("ftp://host.example", "ftp://host.example"),
         ("javascript:alert(1)", "javascript:alert(1)"),
@@ -89,6 +101,7 @@ def test_an_address_without_a_path_may_lack_its_version() -> None:
     assert (
         with_version("http://localhost:11434") == with_version("http://localhost:11434/") == "http://localhost:11434/v1"
     )
+    assert with_version("https://a.openai.azure.com/") == f"{AZURE}/v1"
     assert [with_version(one) for one in (HOST, "http://h?a=b", "", "http://[")] == [""] * 4
 
 
@@ -135,6 +148,32 @@ def test_what_fails_both_ways_is_shown_as_it_was_entered(admin: Pages, llm: LlmS
     llm.enqueue(status=401, times=2)
     assert "401" in admin.post("save_model", **form(llm, address=bare)).content.decode()
     assert not ModelProfile.objects.exists()
+
+
+def test_the_query_of_an_address_belongs_to_each_request(admin: Pages, llm: LlmServer) -> None:
+    admin.post("save_model", **form(llm, address=f"{llm.url}/chat/completions?{VERSIONED}"))
+    profile = ModelProfile.objects.get()
+    assert profile.base_url == f"{llm.url}?{VERSIONED}"
+    assert {request.path for request in llm.chats} == {f"/v1/chat/completions?{VERSIONED}"}
+    llm.facts["/v1/models"] = {"data": [{"id": profile.model_id, "max_model_len": 12_345}]}
+    window = async_to_sync(ask_window)(profile)
+    assert window and window.tokens == 12_345
+
+
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [("a1b2", {"api-key": "a1b2"}), ("eyJ0eXAi.eyJhdWQi.c2ln", {"authorization": "Bearer eyJ0eXAi.eyJhdWQi.c2ln"})],
+)
+async def test_azure_gets_the_key_where_it_reads_it(
+    llm: LlmServer, monkeypatch: pytest.MonkeyPatch, key: str, sent: dict[str, str]
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", llm.url.removesuffix("/v1"))
+    url = f"{DEPLOYMENT.replace('https', 'http')}?{VERSIONED}"
+    model = OpenAICompatible(name="Writer", model="gpt-4o", base_url=url, api_key=key, timeout=5)
+    assert await completed(model)
+    (request,) = llm.chats
+    assert request.path.endswith(f"a.openai.azure.com/openai/deployments/gpt-4o/chat/completions?{VERSIONED}")
+    assert {name: request.headers[name] for name in ("api-key", "authorization") if name in request.headers} == sent
 
 
 def test_a_server_that_is_silent_is_asked_at_one_address(
