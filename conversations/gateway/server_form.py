@@ -45,6 +45,7 @@ STATUSES = (400, 404, 415, 422, 500, 501)
 _REFUSED = re.compile(
     r"unsupported|not? support|not (?:permitted|allowed|available)|unrecogni[sz]ed|unknown|deprecated"
     r"|unexpected (?:keyword|argument|field|parameter|property)|extra.?(?:inputs?|forbidden)|only the default"
+    r"|should not exist|could not be mapped|could not find member|additional.?propert|expected never"
     r"|cannot both|no such|does not match any|incompatible|may not be|only allowed|may only be|not enabled"
     r"|only [\d.]+ is allowed|invalid service_tier",
     re.IGNORECASE,
@@ -171,8 +172,9 @@ def _names(complaint: str, name: str) -> bool:
         return bool(re.search(rf"(?<![a-z_]){spelled}(?![a-z_])", complaint, re.IGNORECASE))
     return bool(
         re.search(
-            rf"""['"`]{spelled}['"`](?!\s*:)|unknown name \\*['"]{spelled}\b|\bbody\.{spelled}\b"""
-            rf"""|(?:parameter|argument|field|propert|key)\w*(?: supplied)?:? (?:\w+, )*{spelled}\b""",
+            rf"""['"`]/?{spelled}\\*['"`](?!\s*:)|unknown name \\*['"]{spelled}\b|\bbody\.{spelled}\b"""
+            rf"""|(?:parameter|argument|field|propert|key)\w*(?: supplied| not allowed)?:? (?:\w+, )*{spelled}\b"""
+            rf"""|(?:\n|\\n){spelled}(?:\n|\\n)|['"]{spelled}['"]:\s*\[\s*['"](?:unknown|extra)""",
             complaint,
             re.IGNORECASE,
         )

@@ -44,6 +44,8 @@ CORRECTIONS = (
     Correction("no developer", plain_messages.DEVELOPER_REFUSED.search, plain_messages.without_developer),
     Correction("no nulls", plain_messages.NULL_REFUSED.search, plain_messages.without_nulls),
     Correction("no parts", plain_messages.PARTS_REFUSED.search, plain_messages.without_parts),
+    # "must be a string" is said of a list and of null.
+    Correction("no nulls", plain_messages.PARTS_REFUSED.search, plain_messages.without_nulls),
     Correction("last word", plain_messages.PREFILL_REFUSED.search, plain_messages.with_last_word),
     Correction("known fields", plain_messages.FIELDS_REFUSED.search, plain_messages.with_known_fields),
     Correction("plain tools", plain_messages.TOOLS_REFUSED.search, plain_messages.with_plain_tools),

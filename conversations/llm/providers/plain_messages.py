@@ -17,8 +17,14 @@ from conversations.llm.thinking.thoughts import DETAILS, EXTRA, TEXT_FIELDS
 
 Json = dict[str, Any]
 
-_UNKNOWN = r"(?:extra inputs?|extra_forbidden|not permitted|not support|unsupported|unknown|unrecogni[sz]ed|unexpected)"
-_INDEX = r"""['"]?[\[., ]+\d"""
+_UNKNOWN = (
+    r"(?:extra inputs?|extra_forbidden|not permitted|not support|unsupported|unknown|unrecogni[sz]ed|unexpected"
+    r"|is not allowed|should not exist|could not be mapped|could not find member|additional.?propert)"
+)
+_INDEX = r"""['"\]]{0,2}[\[.,:/ {"]{1,4}\d"""
+"""The place of a message or a tool: `messages.2`, `messages[2]`, `/messages/2`, `"messages": {"2"`."""
+_OF_ANSWERS = r"\b(?:annotations|refusal|function_call)\b"
+"""Fields of messages that only answers have."""
 FLAGS = re.IGNORECASE | re.DOTALL
 STRICT_REFUSED = lazy_pattern(
     rf"mixed values for .?strict|\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS
@@ -28,7 +34,9 @@ MARKS_REFUSED = lazy_pattern(
 )
 PLAIN_MARKS = lazy_pattern(r"cache_control[\w.]*\.(?:scope|ttl)\b", FLAGS)
 FIELDS_REFUSED = lazy_pattern(
-    rf"\bmessages?{_INDEX}.{{0,160}}(?:{_UNKNOWN}|\bnull\b)|(?:{_UNKNOWN}|too short).{{0,80}}\bmessages?{_INDEX}", FLAGS
+    rf"\bmessages?{_INDEX}.{{0,160}}(?:{_UNKNOWN}|\bnull\b)|(?:{_UNKNOWN}|too short).{{0,80}}\bmessages?{_INDEX}"
+    rf"|{_UNKNOWN}.{{0,40}}{_OF_ANSWERS}|{_OF_ANSWERS}.{{0,40}}{_UNKNOWN}",
+    FLAGS,
 )
 TOOLS_REFUSED = lazy_pattern(
     rf"\btools?{_INDEX}(?!.{{0,80}}(?:schema|parameters)).{{0,120}}{_UNKNOWN}|{_UNKNOWN}.{{0,80}}\btools?{_INDEX}",
@@ -37,18 +45,27 @@ TOOLS_REFUSED = lazy_pattern(
 SPEAKER_REFUSED = lazy_pattern(rf"messages?\b.{{0,40}}\bname\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}'name'", FLAGS)
 DEVELOPER_REFUSED = lazy_pattern(
     rf"developer.{{0,80}}(?:not one of|invalid|{_UNKNOWN})|(?:invalid|{_UNKNOWN}).{{0,60}}developer"
-    r"|\brole\b(?!:).{0,60}(?:must be|invalid)|valid role|['\"`]system['\"`],? ?['\"`]user['\"`]",
+    r"|developer.{0,20}is not a valid choice|(?:name|key(?:error)?):? ['\"`]developer"
+    r"|\brole\b(?!:).{0,60}(?:must be|invalid)|converted to.{0,80}\brole\b"
+    r"|valid role|['\"`]system['\"`],? ?['\"`]user['\"`]",
     FLAGS,
 )
 PARTS_REFUSED = lazy_pattern(
-    r"content.{0,80}(?:valid string|(?:be|expected) (?:of type |an? )?string|got an? (?:array|list)|not a string)"
-    r"|(?:expected|invalid type).{0,60}string.{0,40}(?:array|list|sequence)"
-    r"|invalid type: sequence, expected a string|unmarshal array.{0,80}content of type string",
+    r"content.{0,80}(?:valid string|(?:be|expected) (?:of type |an? )?['\"`]?string|str type expected"
+    r"|got an? (?:array|list)|not a string|TYPE_STRING)"
+    r"|(?:expected|(?:invalid|mismatch) type).{0,60}\bstr(?:ing)?\b.{0,40}(?:array|list|sequence)"
+    r"|(?:valid string|lang\.String.{0,3} from array|System\.String|of type ['\"`]string|cannot start list)"
+    r".{0,200}content"
+    r"|invalid type: sequence, expected a string|unmarshal array.{0,80}content of type string"
+    r"|parsing value: \[.{0,40}content|untagged enum \w*content|content type: \[\]"
+    r"|not .{0,2}list.{0,3} to str|'list' object has no attribute",
     FLAGS,
 )
 NULL_REFUSED = lazy_pattern(
     r"(?<!reasoning_)content.{0,80}"
-    r"(?:(?:got|is|be|was|type|value|input['\"]?:) ?['\"]?(?:null|none(?:type)?)\b|(?:null|none) is|is required)",
+    r"(?:(?:got|is|be|was|type:?|value|received|input['\"]?:|input_value=)['\":]* ?['\"]?(?:null|none(?:type)?)\b"
+    r"|(?:null|none) is|is required)|\b(?:null|none)\b.{0,160}(?<!reasoning_)content"
+    r"|'NoneType' object has no attribute|of type 'NoneType' is not|not .{0,2}NoneType.{0,3} to str",
     FLAGS,
 )
 NAMES_REFUSED = lazy_pattern(

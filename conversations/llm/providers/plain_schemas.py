@@ -26,7 +26,8 @@ MAX_DEPTH = 60
 """The most levels of a schema; deeper ones become an object of any kind."""
 
 REFUSED = lazy_pattern(
-    r"^(?!.*response_format).*(?:invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations"
+    r"^(?!.*(?:response_format|match schema: property))"
+    r".*(?:invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations"
     r"|\$schema|json.?schema|tools?['\"]?[\[.]\d+.{0,80}(?:schema|parameters)|parameters.{0,40}schema"
     r"|schema.{0,40}(?:unsupported|not support))",
     re.IGNORECASE | re.DOTALL,

@@ -1,0 +1,367 @@
+"""Refusals in the words of the libraries that servers validate requests with, of one optional field or form each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conversations.gateway.server_form import ServerForm
+from conversations.llm.providers import corrections
+from conversations.llm.providers.complaints import own_words
+
+pytestmark = pytest.mark.once
+
+ANSWER: dict[str, Any] = {
+    "role": "assistant", "content": "Yes.", "annotations": [], "refusal": None, "reasoning": "so",
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}],
+}  # fmt: skip
+BODY: dict[str, Any] = {
+    "model": "m", "stream": True, "store": False, "verbosity": "low", "temperature": 0.2, "max_tokens": 100,
+    "messages": [{"role": "developer", "content": "Be short."}, {"role": "user", "content": "Hi."}, ANSWER],
+    "tools": [{"type": "function", "function": {"name": "read", "strict": True, "parameters": {"$schema": "x"}}}],
+}  # fmt: skip
+STORE = [
+    ("Go", 'json: unknown field "store"'),
+    (
+        "serde",
+        "Failed to deserialize the JSON body into the target type: unknown field `store`, expected one "
+        "of `model`, `messages`, `stream` at line 1 column 900",
+    ),
+    (
+        "Jackson",
+        'Unrecognized field "store" (class com.example.ChatRequest), not marked as ignorable (12 known '
+        'properties: "model", "messages", "stream"])',
+    ),
+    (
+        "Jackson",
+        'JSON parse error: Unrecognized field "store" (class com.example.ChatRequest), not marked as ignorable',
+    ),
+    ("Joi", '"store" is not allowed'),
+    ("class-validator", '["property store should not exist"]'),
+    (
+        "Zod 3",
+        '[{"code":"unrecognized_keys","keys":["store"],"path":[],"message":"Unrecognized key(s) in '
+        "object: 'store'\"}]",
+    ),
+    (
+        "Zod 4",
+        '[{"code":"unrecognized_keys","keys":["store"],"path":[],"message":"Unrecognized key: \\"store\\""}]',
+    ),
+    (
+        "AJV",
+        '[{"instancePath":"","schemaPath":"#/additionalProperties","keyword":"additionalProperties","para'
+        'ms":{"additionalProperty":"store"},"message":"must NOT have additional properties"}]',
+    ),
+    ("Fastify", "body must NOT have additional properties: store"),
+    ("jsonschema", "Additional properties are not allowed ('store' was unexpected)"),
+    ("jsonschema", "Additional properties are not allowed ('store', 'verbosity' were unexpected)"),
+    ("marshmallow", '{"store": ["Unknown field."]}'),
+    ("Pydantic 1", '[{"loc":["body","store"],"msg":"extra fields not permitted","type":"value_error.extra"}]'),
+    (
+        "Pydantic 2",
+        "1 validation error for ChatRequest\nstore\n  Extra inputs are not permitted "
+        "[type=extra_forbidden, input_value=False, input_type=bool]\n    For further information visit "
+        "https://errors.pydantic.dev/2.11/v/extra_forbidden",
+    ),
+    ("Python", "Completions.create() got an unexpected keyword argument 'store'"),
+    (
+        "System.Text.Json",
+        "The JSON property 'store' could not be mapped to any .NET member contained in type 'ChatRequest'.",
+    ),
+    (
+        "Newtonsoft",
+        "Could not find member 'store' on object of type 'ChatRequest'. Path 'store', line 1, position 220.",
+    ),
+    ("protobuf", 'Invalid JSON payload received. Unknown name "store": Cannot find field.'),
+    ("protobuf", 'proto: (line 1:20): unknown field "store"'),
+    ("msgspec", "Object contains unknown field `store`"),
+    ("msgspec", "Object contains unknown field `store` - at `$`"),
+    ("TypeBox", '{"path":"/store","message":"Unexpected property","value":false}'),
+    (
+        "Valibot",
+        '[{"kind":"schema","type":"strict_object","expected":"never","received":"\\"store\\"","message":"In'
+        'valid key: Expected never but received \\"store\\"","path":[{"key":"store"}]}]',
+    ),
+    (
+        "Cloudflare",
+        "AiError: Bad input: Error: oneOf at '/' not met, 0 matches: required properties at '/' are "
+        "'prompt', unevaluated properties not allowed: store",
+    ),
+    ("kin-openapi", 'request body has an error: doesn\'t match schema: property "store" is unsupported'),
+    ("Kong", "schema violation (store: unknown field)"),
+]
+ANNOTATIONS = [
+    ("Go", 'json: unknown field "annotations"'),
+    (
+        "serde",
+        "messages[2]: unknown field `annotations`, expected one of `role`, `content`, `tool_calls` at "
+        "line 1 column 300",
+    ),
+    (
+        "Jackson",
+        'Unrecognized field "annotations" (class com.example.Message), not marked as ignorable (through '
+        'reference chain: ChatRequest["messages"]->java.util.ArrayList[2]->Message["annotations"])',
+    ),
+    ("Joi", '"messages[2].annotations" is not allowed'),
+    ("class-validator", '["messages.2.property annotations should not exist"]'),
+    (
+        "Zod 3",
+        '[{"code":"unrecognized_keys","keys":["annotations"],"path":["messages",2],"message":"Unrecognize'
+        "d key(s) in object: 'annotations'\"}]",
+    ),
+    (
+        "AJV",
+        '[{"instancePath":"/messages/2","keyword":"additionalProperties","params":{"additionalProperty":"'
+        'annotations"},"message":"must NOT have additional properties"}]',
+    ),
+    (
+        "jsonschema",
+        "Additional properties are not allowed ('annotations' was unexpected)\n\nFailed validating "
+        "'additionalProperties' in schema['properties']['messages']['items']\n\nOn instance['messages'][2]:",
+    ),
+    ("jsonschema", "Additional properties are not allowed ('annotations' was unexpected) - 'messages.2'"),
+    ("marshmallow", '{"messages": {"2": {"annotations": ["Unknown field."]}}}'),
+    (
+        "Pydantic 1",
+        '[{"loc":["body","messages",2,"annotations"],"msg":"extra fields not permitted","type":"value_error.extra"}]',
+    ),
+    (
+        "Pydantic 2",
+        "1 validation error for ChatRequest\nmessages.2.assistant.annotations\n  Extra inputs are not "
+        "permitted [type=extra_forbidden, input_value=[], input_type=list]",
+    ),
+    (
+        "System.Text.Json",
+        "The JSON property 'annotations' could not be mapped to any .NET member contained in type "
+        "'Message'. Path: $.messages[2].annotations",
+    ),
+    (
+        "protobuf",
+        "Invalid JSON payload received. Unknown name \"annotations\" at 'messages[2]': Cannot find field.",
+    ),
+    ("msgspec", "Object contains unknown field `annotations` - at `$.messages[2]`"),
+    ("TypeBox", '{"path":"/messages/2/annotations","message":"Unexpected property","value":[]}'),
+    ("Python", "Message.__init__() got an unexpected keyword argument 'annotations'"),
+]
+PARTS = [
+    (
+        "Pydantic 2",
+        '[{"type":"string_type","loc":["body","messages",1,"content"],"msg":"Input should be a valid '
+        'string","input":[{"type":"text","text":"hi"}]}]',
+    ),
+    (
+        "Pydantic 2",
+        "1 validation error for ChatRequest\nmessages.1.content\n  Input should be a valid string "
+        "[type=string_type, input_value=[{'type': 'text', 'text': 'hi'}], input_type=list]",
+    ),
+    ("Pydantic 2", "Input should be a valid string: body.messages.1.content"),
+    ("Pydantic 1", '[{"loc":["body","messages",1,"content"],"msg":"str type expected","type":"type_error.str"}]'),
+    ("Go", "json: cannot unmarshal array into Go struct field Message.messages.content of type string"),
+    ("serde", "messages[1].content: invalid type: sequence, expected a string at line 1 column 54"),
+    ("serde", "messages[1]: data did not match any variant of untagged enum MessageContent at line 1 column 54"),
+    (
+        "Jackson",
+        "Cannot deserialize value of type `java.lang.String` from Array value (token "
+        '`JsonToken.START_ARRAY`) (through reference chain: ChatRequest["messages"]->java.util.ArrayList['
+        '1]->Message["content"])',
+    ),
+    ("Gson", "Expected a string but was BEGIN_ARRAY at line 1 column 60 path $.messages[1].content"),
+    ("sonic", 'Mismatch type string with value array "at index 60: mismatched type with value"'),
+    (
+        "System.Text.Json",
+        "The JSON value could not be converted to System.String. Path: $.messages[1].content | "
+        "LineNumber: 0 | BytePositionInLine: 80.",
+    ),
+    (
+        "Newtonsoft",
+        "Unexpected character encountered while parsing value: [. Path 'messages[1].content', line 1, position 80.",
+    ),
+    ("Joi", '"messages[1].content" must be a string'),
+    ("Yup", 'messages[1].content must be a `string` type, but the final value was: `[{"type": "\\"text\\""}]`.'),
+    ("class-validator", '["messages.1.content must be a string"]'),
+    (
+        "Zod 3",
+        '[{"code":"invalid_type","expected":"string","received":"array","path":["messages",1,"content"],"'
+        'message":"Expected string, received array"}]',
+    ),
+    (
+        "Zod 4",
+        '[{"expected":"string","code":"invalid_type","path":["messages",1,"content"],"message":"Invalid '
+        'input: expected string, received array"}]',
+    ),
+    (
+        "AJV",
+        '[{"instancePath":"/messages/1/content","keyword":"type","params":{"type":"string"},"message":"mu'
+        'st be string"}]',
+    ),
+    ("Fastify", "body/messages/1/content must be string"),
+    (
+        "jsonschema",
+        "[{'type': 'text', 'text': 'hi'}] is not of type 'string'\n\nFailed validating 'type' in "
+        "schema['properties']['messages']['items']['properties']['content']\n\nOn "
+        "instance['messages'][1]['content']:",
+    ),
+    ("jsonschema", "[{'type': 'text', 'text': 'hi'}] is not of type 'string' - 'messages.1.content'"),
+    ("marshmallow", '{"messages": {"1": {"content": ["Not a valid string."]}}}'),
+    ("Django REST", '{"messages":[{},{"content":["Not a valid string."]}]}'),
+    ("protobuf", "Invalid value at 'messages[1].content' (TYPE_STRING), Starting an object on a scalar field"),
+    ("protobuf", "Proto field is not repeating, cannot start list. messages[1].content"),
+    ("msgspec", "Expected `str`, got `array` - at `$.messages[1].content`"),
+    ("TypeBox", '{"path":"/messages/1/content","message":"Expected string","value":[{"type":"text"}]}'),
+    ("Python", 'can only concatenate str (not "list") to str'),
+    ("Python", "'list' object has no attribute 'strip'"),
+    ("Ollama", "invalid message content type: []interface {}"),
+]
+NULLS = [
+    (
+        "Pydantic 2",
+        '[{"type":"string_type","loc":["body","messages",2,"content"],"msg":"Input should be a valid '
+        'string","input":null}]',
+    ),
+    (
+        "Pydantic 2",
+        "messages.2.content\n  Input should be a valid string [type=string_type, input_value=None, "
+        "input_type=NoneType]",
+    ),
+    (
+        "Pydantic 1",
+        '[{"loc":["body","messages",2,"content"],"msg":"none is not an allowed '
+        'value","type":"type_error.none.not_allowed"}]',
+    ),
+    ("serde", "messages[2].content: invalid type: null, expected a string at line 1 column 54"),
+    (
+        "Jackson",
+        "Null value for creator property 'content' (through reference chain: "
+        'ChatRequest["messages"]->java.util.ArrayList[2]->Message["content"])',
+    ),
+    (
+        "Jackson",
+        "Instantiation of [simple type, class Message] value failed for JSON property content due to "
+        "missing (therefore NULL) value for creator parameter content which is a non-nullable type",
+    ),
+    (
+        "kotlinx",
+        "Unexpected JSON token at offset 30: Expected string literal but 'null' literal was found at "
+        "path: $.messages[2].content",
+    ),
+    ("Joi", '"messages[2].content" must be a string'),
+    (
+        "Zod 3",
+        '[{"code":"invalid_type","expected":"string","received":"null","path":["messages",2,"content"],"m'
+        'essage":"Expected string, received null"}]',
+    ),
+    (
+        "Zod 4",
+        '[{"expected":"string","code":"invalid_type","path":["messages",2,"content"],"message":"Invalid '
+        'input: expected string, received null"}]',
+    ),
+    (
+        "AJV",
+        '[{"instancePath":"/messages/2/content","keyword":"type","params":{"type":"string"},"message":"mu'
+        'st be string"}]',
+    ),
+    ("Fastify", "body/messages/2/content must be string"),
+    (
+        "jsonschema",
+        "None is not of type 'string'\n\nFailed validating 'type' in schema\n\nOn "
+        "instance['messages'][2]['content']:\n    None",
+    ),
+    ("marshmallow", '{"messages": {"2": {"content": ["Field may not be null."]}}}'),
+    ("Django REST", '{"messages":[{},{},{"content":["This field may not be null."]}]}'),
+    ("msgspec", "Expected `str`, got `null` - at `$.messages[2].content`"),
+    ("class-validator", '["messages.2.content should not be empty","messages.2.content must be a string"]'),
+    ("ASP.NET", "The Content field is required."),
+    ("Python", "'NoneType' object has no attribute 'strip'"),
+    ("Python", "argument of type 'NoneType' is not iterable"),
+    ("Jinja", 'can only concatenate str (not "NoneType") to str'),
+]
+DEVELOPER = [
+    (
+        "Pydantic 2",
+        '[{"type":"literal_error","loc":["body","messages",0,"role"],"msg":"Input should be \'system\', '
+        "'user', 'assistant' or 'tool'\",\"input\":\"developer\"}]",
+    ),
+    (
+        "serde",
+        "messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, "
+        "`tool` at line 1 column 30",
+    ),
+    (
+        "Jackson",
+        'Cannot deserialize value of type `com.example.Role` from String "developer": not one of the '
+        "values accepted for Enum class: [system, user, assistant, tool]",
+    ),
+    ("Joi", '"messages[0].role" must be one of [system, user, assistant, tool]'),
+    ("class-validator", '["messages.0.role must be one of the following values: system, user, assistant, tool"]'),
+    (
+        "Zod 3",
+        '[{"received":"developer","code":"invalid_enum_value","options":["system","user","assistant","too'
+        'l"],"path":["messages",0,"role"],"message":"Invalid enum value. Expected \'system\' | \'user\' | '
+        "'assistant', received 'developer'\"}]",
+    ),
+    (
+        "Zod 4",
+        '[{"code":"invalid_value","values":["system","user","assistant","tool"],"path":["messages",0,"rol'
+        'e"],"message":"Invalid option: expected one of \\"system\\"|\\"user\\"|\\"assistant\\"|\\"tool\\""'
+        "}]",
+    ),
+    (
+        "AJV",
+        '[{"instancePath":"/messages/0/role","keyword":"enum","params":{"allowedValues":["system","user",'
+        '"assistant","tool"]},"message":"must be equal to one of the allowed values"}]',
+    ),
+    ("Fastify", "body/messages/0/role must be equal to one of the allowed values"),
+    ("jsonschema", "'developer' is not one of ['system', 'user', 'assistant', 'tool']"),
+    ("marshmallow", '{"messages": {"0": {"role": ["Must be one of: system, user, assistant, tool."]}}}'),
+    ("Django REST", '{"messages":[{"role":["\\"developer\\" is not a valid choice."]}]}'),
+    ("System.Text.Json", "The JSON value could not be converted to Role. Path: $.messages[0].role"),
+    ("protobuf", "Invalid value at 'messages[0].role' (type.googleapis.com/Role), \"developer\""),
+    ("msgspec", "Invalid enum value 'developer' - at `$.messages[0].role`"),
+    ("Go", "invalid role: developer"),
+    ("kotlinx", "Role does not contain element with name 'developer' at path $.messages[0].role"),
+    ("Python", "'developer' is not a valid Role"),
+    ("Python", "KeyError: 'developer'"),
+]
+
+
+def with_content(content: object) -> dict[str, Any]:
+    return BODY | {"messages": [*BODY["messages"], {"role": "user", "content": content}]}
+
+
+@pytest.mark.parametrize("complaint", [one for _, one in STORE], ids=[library for library, _ in STORE])
+def test_an_unknown_field_is_left_out(complaint: str) -> None:
+    assert corrections.named_in(complaint, BODY, status=400) is None
+    for words in (complaint, own_words(complaint, BODY)):
+        form = ServerForm().after(words, BODY, status=400)
+        assert form is not None and "store" in form.omitted <= {"store", "verbosity"}
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "complaint"),
+    [
+        pytest.param(name, body, complaint, id=f"{name}-{library}")
+        for name, body, rows in (
+            ("known fields", BODY, ANNOTATIONS),
+            ("no parts", with_content([{"type": "text", "text": "A"}]), PARTS),
+            ("no nulls", with_content(None), NULLS),
+            ("no developer", BODY, DEVELOPER),
+        )
+        for library, complaint in rows
+    ],
+)
+def test_messages_take_the_form_that_a_server_asks_for(name: str, body: dict[str, Any], complaint: str) -> None:
+    for words in (complaint, own_words(complaint, body)):
+        assert corrections.named_in(words, body, status=400) == name
+    sent = corrections.corrected(body, frozenset({name}))
+    assert corrections.named_in(complaint, sent, status=400) != name, "once"
+
+
+def test_one_complaint_about_lists_and_nulls_leads_to_both_forms() -> None:
+    body = with_content([{"type": "text", "text": "A"}])
+    body["messages"].append({"role": "assistant", "content": None})
+    names: list[str] = []
+    while name := corrections.named_in("messages.3.content must be a string", body, status=400):
+        names.append(name)
+        body = corrections.corrected(body, frozenset(names))
+    assert names == ["no parts", "no nulls"]
