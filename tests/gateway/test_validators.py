@@ -1,4 +1,4 @@
-"""Refusals in the words of the libraries that servers validate requests with, of one optional field or form each."""
+"""Refusals of one optional field or form each, in the words of providers and of libraries that validate requests."""
 
 from __future__ import annotations
 
@@ -323,6 +323,139 @@ DEVELOPER = [
     ("Python", "'developer' is not a valid Role"),
     ("Python", "KeyError: 'developer'"),
 ]
+EMPTY = [
+    "messages: text content blocks must be non-empty",
+    "messages.3: all messages must have non-empty content except for the optional final assistant message",
+    "invalid request: message must be at least 1 token long or tool results must be specified.",
+    "all elements in history must have a message.",
+    "Invalid 'messages[3].content': string too short. Expected a string with minimum length 1, but "
+    "got an empty string instead.",
+    "messages[2].content: String should have at least 1 character",
+    '[{"loc":["body","messages",2,"content"],"msg":"ensure this value has at least 1 '
+    'characters","type":"value_error.any_str.min_length"}]',
+    "messages.2.content must be longer than or equal to 1 characters",
+    '"messages[2].content" is not allowed to be empty',
+    '[{"code":"too_small","minimum":1,"type":"string","inclusive":true,"path":["messages",2,"content"'
+    '],"message":"String must contain at least 1 character(s)"}]',
+    '[{"origin":"string","code":"too_small","minimum":1,"path":["messages",2,"content"],"message":"To'
+    'o small: expected string to have >=1 characters"}]',
+    "body/messages/2/content must NOT have fewer than 1 characters",
+    "'' is too short - 'messages.2.content'",
+    "'' should be non-empty - 'messages.2.content'",
+    '{"messages": {"2": {"content": ["Shorter than minimum length 1."]}}}',
+    '{"messages":[{},{},{"content":["This field may not be blank."]}]}',
+    "* GenerateContentRequest.contents[2].parts: contents.parts must not be empty.",
+    "Assistant message must have either content or tool_calls, but not none.",
+    "content不能为空",
+    "messages 中 content 不能为空",
+    "the message content is blank",
+    "The text field in the ContentBlock object at messages.2.content.0 is blank. Add text to the "
+    "text field, and try again.",
+    "The content field in the Message object at messages.2 is empty. Add a ContentBlock object to "
+    "the content field and try again.",
+    "invalid params, messages content is empty (2013)",
+    "Invalid request: the message at position 2 with role 'assistant' must not be empty",
+    "Each message must have at least one content element.",
+    "messages.2.content: Input should have at least 1 character",
+    "Input validation error: `messages[2].content` cannot be blank",
+    "content: size must be between 1 and 100000",
+    "messages[2].content: must not be blank",
+    "Content is required for message at index 2",
+    "Field 'content' is mandatory and cannot be blank",
+    "Message content must be a non-empty string",
+    "Unable to submit request because it must have a text parameter. Learn more: https://cloud.google.com/vertex-ai",
+    "Unable to submit request because at least one contents field is required",
+    "Unable to submit request because it has an empty text parameter. Learn more: https://cloud.google.com/vertex-ai",
+    "Expected `str` of length >= 1 - at `$.messages[2].content`",
+    "The field Content must be a string with a minimum length of 1",
+    "Value for 'messages[2].content' is an empty string",
+    "toolResult content is empty",
+    "messages.3.content.0.tool_result: content cannot be empty",
+    "Tool message content must be provided",
+    "Received empty message content at index 2",
+]
+LONG_IDS = [
+    "Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9.",
+    "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length "
+    "40, but got a string with length 75 instead.",
+    "1 validation error detected: Value 'x' at 'messages.2.member.content.1.member.toolUse.toolUseId'"
+    " failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+",
+    "1 validation error detected: Value at 'messages.2.member.content.1.member.toolUse.toolUseId' "
+    "failed to satisfy constraint: Member must have length less than or equal to 64",
+    "1 validation error detected: Value at 'messages.3.member.content.1.member.toolResult.toolUseId' "
+    "failed to satisfy constraint: Member must have length less than or equal to 64",
+    '[{"type":"string_too_long","loc":["body","messages",1,"tool_calls",0,"id"],"msg":"String should '
+    'have at most 40 characters"}]',
+    '[{"type":"string_pattern_mismatch","loc":["body","messages",2,"tool_call_id"],"msg":"String '
+    "should match pattern '^[a-zA-Z0-9]{9}$'\"}]",
+    "tool_call_id must be shorter than or equal to 40 characters",
+    '"messages[1].tool_calls[0].id" length must be less than or equal to 40 characters long',
+    "body/messages/1/tool_calls/0/id must NOT have more than 40 characters",
+]
+NAMES = [
+    "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches "
+    "the pattern '^[a-zA-Z0-9_-]+$'.",
+    "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+    "tools.0.custom.name: String should have at most 128 characters",
+    "1 validation error detected: Value 'mcp.read' at 'toolConfig.tools.1.member.toolSpec.name' "
+    "failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+",
+    "1 validation error detected: Value 'mcp.read' at 'toolConfig.tools.1.member.toolSpec.name' "
+    "failed to satisfy constraint: Member must have length less than or equal to 64",
+    "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, "
+    "0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.",
+    '[{"error":{"code":400,"message":"* GenerateContentRequest.tools[0].function_declarations[0].name'
+    ': Invalid function name. Must start with a letter or an underscore."}}]',
+    "invalid request: tool name must match ^[a-zA-Z0-9_]+$",
+    "'tools.0.function.name' does not match '^[a-zA-Z0-9_-]{1,64}$'",
+    "'mcp.read file' does not match '^[a-zA-Z0-9_-]{1,64}$' - 'tools.0.function.name'",
+    "Function name was mcp.read file but must be a-z, A-Z, 0-9, or contain underscores and dashes, "
+    "with a maximum length of 64.",
+    'body/tools/0/function/name must match pattern "^[a-zA-Z0-9_-]+$"',
+    '[{"type":"string_pattern_mismatch","loc":["body","tools",0,"function","name"],"msg":"String '
+    "should match pattern '^[a-zA-Z0-9_-]+$'\"}]",
+    '"tools[0].function.name" with value "mcp.read" fails to match the required pattern: /^[a-zA-Z0-9_-]+$/',
+    '{"tools": {"0": {"function": {"name": ["String does not match expected pattern."]}}}}',
+    "tools[0].function.name must match /^[a-zA-Z0-9_-]+$/ regular expression",
+    '[{"code":"invalid_string","validation":"regex","path":["tools",0,"function","name"],"message":"Invalid"}]',
+    "Invalid tool name: mcp.read file",
+    "messages[1].tool_calls[0].function.name: string does not match pattern",
+]
+SCHEMAS = [
+    "Invalid schema for function 'x': schema must have type 'object' and not have "
+    "'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
+    "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+    "1 validation error detected: The value at toolConfig.tools.0.toolSpec.inputSchema.json.type "
+    "must be one of the following: object.",
+    "The json schema definition at toolConfig.tools.0.toolSpec.inputSchema is invalid. Fix the "
+    "following errors and try again: $.properties.a.type: should be string",
+    "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].type: must be specified",
+    'Invalid JSON payload received. Unknown name "const" at \'tools[0].function_declarations[0].parame'
+    "ters.properties[0].value': Cannot find field.",
+    "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].format: "
+    "only 'enum' and 'date-time' are supported for STRING type",
+    "Unable to submit request because `read` functionDeclaration `parameters.a` schema didn't "
+    "specify the schema type field.",
+    "Proto field is not repeating, cannot start list. tools[0].function_declarations[0].parameters.pr"
+    "operties[0].value.type",
+    "Invalid value at 'tools[0].function_declarations[0].parameters.properties[0].value' (type), "
+    "Proto field is not repeating, cannot start list.",
+    'unknown field "additionalProperties" in tools[0].function.parameters',
+    "Unsupported JSON schema feature: 'anyOf'",
+    'Grammar error: Unimplemented keys: ["format"]',
+    "Failed to convert the tools to a grammar: unsupported type array",
+    'Unrecognized schema: {"type":["string","null"]}',
+    "failed to parse grammar",
+    "Invalid tool schema: anyOf is not supported",
+    "json: cannot unmarshal array into Go struct field .tools.function.parameters.properties.type of type string",
+    "tools[0].function.parameters: type 'null' is not supported",
+    "tool parameters schema is invalid",
+]
+LONG = {"id": "call_" + "x" * 70, "type": "function", "function": {"name": "mcp.read file", "arguments": "{}"}}
+CALLING = BODY | {
+    "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "So.", "tool_calls": [LONG]}],
+    "tools": [{"type": "function", "function": {"name": "mcp.read file", "parameters": {"$schema": "x", "anyOf": []}}}],
+}
 
 
 def with_content(content: object) -> dict[str, Any]:
@@ -346,11 +479,17 @@ def test_an_unknown_field_is_left_out(complaint: str) -> None:
             ("no parts", with_content([{"type": "text", "text": "A"}]), PARTS),
             ("no nulls", with_content(None), NULLS),
             ("no developer", BODY, DEVELOPER),
+            ("contents", with_content(""), enumerate(EMPTY)),
+            ("short ids", CALLING, enumerate(LONG_IDS)),
+            ("fitting names", CALLING, enumerate(NAMES)),
+            ("plain schemas", CALLING, enumerate(SCHEMAS)),
         )
         for library, complaint in rows
     ],
 )
-def test_messages_take_the_form_that_a_server_asks_for(name: str, body: dict[str, Any], complaint: str) -> None:
+def test_messages_and_tools_take_the_form_that_a_server_asks_for(
+    name: str, body: dict[str, Any], complaint: str
+) -> None:
     for words in (complaint, own_words(complaint, body)):
         assert corrections.named_in(words, body, status=400) == name
     sent = corrections.corrected(body, frozenset({name}))

@@ -69,7 +69,9 @@ NULL_REFUSED = lazy_pattern(
     FLAGS,
 )
 NAMES_REFUSED = lazy_pattern(
-    r"(?:function|tools?)\b.{0,60}name\b.{0,120}(?:too long|pattern|length|characters|invalid|a-z)", FLAGS
+    r"(?:function|tools?)\b.{0,60}(?<!unknown )name\b.{0,120}(?:too long|pattern|length|characters|invalid|a-z)"
+    r"|invalid (?:tool|function) name|does not match.{0,80}tools?\b.{0,40}name",
+    FLAGS,
 )
 PREFILL_REFUSED = lazy_pattern(r"prefill|must end with a user message|last message must (?:be|have)", FLAGS)
 

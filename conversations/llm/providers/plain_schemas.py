@@ -29,7 +29,8 @@ REFUSED = lazy_pattern(
     r"^(?!.*(?:response_format|match schema: property))"
     r".*(?:invalid schema|schema must|(?:array|object) schema|input_schema|function_?declarations"
     r"|\$schema|json.?schema|tools?['\"]?[\[.]\d+.{0,80}(?:schema|parameters)|parameters.{0,40}schema"
-    r"|schema.{0,40}(?:unsupported|not support))",
+    r"|schema.{0,40}(?:unsupported|not support)|(?:unrecogni[sz]ed|parse|convert).{0,40}(?:schema|grammar)"
+    r"|grammar error|parameters\.properties)",
     re.IGNORECASE | re.DOTALL,
 )
 """Recognises errors about the schema of a tool."""

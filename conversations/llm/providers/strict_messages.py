@@ -16,10 +16,17 @@ from typing import Any
 Json = dict[str, Any]
 
 ID_REFUSED = re.compile(
-    r"tool[ _]?(?:call|use)[s_ \[\]\d.]{0,8}id\b.{0,160}(?:length|too long|pattern|a-z)", re.IGNORECASE | re.DOTALL
+    r"""tool[ _]?(?:call|use)[s_ \[\]\d.,'"/]{0,8}id\b.{0,160}"""
+    r"(?:length|too long|pattern|a-z|(?:most|more than|to) \d+ char)",
+    re.IGNORECASE | re.DOTALL,
 )
 EMPTY_REFUSED = re.compile(
-    r"non-?empty|non-whitespace|(?:not|n't) be empty|content field.{0,80}empty|empty (?:text |message )?content",
+    r"non-?empty|non-whitespace|(?:not|n't)(?: allowed to)? be (?:empty|blank)|content field.{0,80}empty"
+    r"|empty (?:text |message )?(?:content|parameter)|content.{0,40} (?:is|be) (?:an )?(?:empty|blank)"
+    r"|field.{0,80} is blank|at least (?:1|one) (?:token|character|content)|fewer than 1 char"
+    r"|length(?: of)?(?: >=)? 1\b|or equal to 1 char|>=1 char|content.{0,40}between 1 and"
+    r"|must have a (?:message|text parameter)|contents field is required|too short - .{0,40}content"
+    r"|content.{0,20} (?:is|be) (?:required|mandatory|provided)|either content or tool_calls|不能为空",
     re.IGNORECASE | re.DOTALL,
 )
 NOTHING = "…"
