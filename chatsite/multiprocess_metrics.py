@@ -29,7 +29,7 @@ from chatsite.startup_checks import give_up
 MAX_SLOTS = 1_000
 KINDS = ("counter_", "gauge_", "histogram_")
 OPEN = "gauge_live"
-"""The prefixes of the files' names, and that of files with gauges of open connections."""
+"""KINDS are the prefixes of the files' names; OPEN is that of gauges of open connections."""
 
 _held: list[IO[bytes]] = []
 """The locked file of this process's slot."""
@@ -37,7 +37,7 @@ _held: list[IO[bytes]] = []
 
 def begin() -> None:
     """Make this process write its metrics to METRICS_DIR. Call it before the first metric is made."""
-    assert "conversations.runtime.metrics" not in sys.modules, "what was made before counts for itself"
+    assert "conversations.runtime.metrics" not in sys.modules, "earlier metrics would count this process alone"
     folder = Path(settings.METRICS_DIR)
     try:
         slot = _taken(folder)

@@ -15,7 +15,7 @@ from chatsite.single_server import CannotStart
 
 OWN_APPS = ("conversations", "compression")
 LAST_BEFORE_SQUASHING = "3ca26d3d"
-"""The last commit with each migration of before 0.1.0, which one migration of an app replaces."""
+"""The last commit that has all migrations from before 0.1.0; one migration of each app replaces them."""
 EXIT_CODE = 3
 """The exit code of a start that failed; after it, uvicorn does not start another process that would fail too."""
 

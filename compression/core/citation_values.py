@@ -18,7 +18,7 @@ class Citations:
 
     `messages` are the ids of the messages that are cited; `places` has, for each statement, their indexes in
     `messages`. `missing` has, by the number of an unsupported statement, its texts that stand in no message.
-    `said` is the number of statements that say something, `dropped` of those that were left out.
+    `said` counts the statements that say something; `dropped` counts those that were left out.
     """
 
     messages: tuple[str, ...] = ()

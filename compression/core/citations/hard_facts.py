@@ -19,7 +19,7 @@ STEERED_KINDS = KINDS - {"quoted", "name"}
 MIN_QUOTED_WORDS = 3
 """A shorter quotation may be a word that the summary chose itself."""
 MAX_CAPITALS = 0.15
-"""The largest share of words with capitals within sentences, in an unknown language, at which capitals make a name."""
+"""In an unknown language, capitals make names while at most this share of the words within sentences has one."""
 TITLE_CAPITALS = 0.6
 """A statement with this share of capitals is a title."""
 
@@ -45,7 +45,7 @@ class HardFact(NamedTuple):
 
 
 def hard_facts(statement: str, *, kinds: frozenset[str] = KINDS) -> tuple[HardFact, ...]:
-    """The facts of these kinds that a statement could not have from anywhere but its messages, in order."""
+    """The facts of these kinds in a statement, in order: only its messages can be their source."""
     return tuple(fact for fact in _found(statement) if fact.kind in kinds)
 
 
