@@ -130,6 +130,31 @@ def test_a_limit_is_sent_by_the_name_and_up_to_the_size_that_a_server_knows() ->
         "The parameter `max_tokens` is not valid: integer above maximum value, expected a value <= 8192, but got 32000",
         "it has a maxOutputTokens value of 32000 but the supported range is from 1 (inclusive) to 8192 (exclusive).",
         "The maximum tokens you requested exceeds the model limit of 8192. Try again with a lower value.",  # Amazon
+        "Invalid 'max_tokens': integer above maximum value. Expected a value <= 8192, but got 32000.",  # OpenAI
+        "max_tokens (32000) exceeds model's maximum output tokens (8192)",
+        "invalid request: max_tokens must be less than or equal to 8192, the maximum output length for this model",
+        "Parameter max_tokens is out of range: 32000, the maximum is 8192",
+        "max_tokens too large: maximum allowed 8192",
+        "requested max_tokens 32000 greater than limit 8192",
+        "max_tokens cannot exceed 8192",
+        "max_tokens should be at most 8192",
+        "max_tokens limit is 8192",
+        "max_tokens 参数非法，取值范围为 [1, 8192]",  # Zhipu
+        "max_output_tokens must be in the range [1, 8193)",
+        "Output token limit is 8192 for this model",
+        "num_predict must be smaller than 8193",
+        "max_tokens\n  Input should be less than or equal to 8192 [type=less_than_equal, input_value=9]",  # Pydantic
+        '[{"loc":["body","max_tokens"],"msg":"ensure this value is less than or equal to 8192"}]',  # Pydantic 1
+        '[{"code":"too_big","maximum":8192,"path":["max_tokens"],"message":"less than or equal to 8192"}]',  # Zod
+        '[{"maximum":8192,"path":["max_tokens"],"message":"Too big: expected number to be <=8192"}]',  # Zod 4
+        '[{"instancePath":"/max_tokens","params":{"comparison":"<=","limit":8192},"message":"must be <= 8192"}]',  # AJV
+        "32000 is greater than the maximum of 8192 - 'max_tokens'",  # jsonschema
+        '{"max_tokens": ["Must be greater than or equal to 1 and less than or equal to 8192."]}',  # marshmallow
+        "Expected `int` <= 8192 - at `$.max_tokens`",  # msgspec
+        '["max_tokens must not be greater than 8192"]',  # class-validator
+        "The field max_tokens must be between 1 and 8192.",  # ASP.NET
+        "maxTokens: must be less than or equal to 8192",  # Jakarta
+        '[{"loc":["temperature"],"msg":"less than or equal to 2"},{"loc":["max_tokens"],"msg":"at most 8192"}]',
     ],
 )
 def test_a_limit_is_at_most_the_one_that_a_server_names(words: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from compression.core.lazy_pattern import lazy_pattern
+
 UNKNOWN_MAX_TOKENS = 8_192
 """The limit for a model whose maximum is unknown, if its API requires one."""
 MIN_REPLY_TOKENS = 256
@@ -30,19 +32,30 @@ MAX_TOKENS_BY_MODEL = {
 }
 """The most tokens of a reply by the beginning of a model's id, as of November 2026; the longest match counts."""
 
-_OF_MODEL = re.compile(
-    r"max_tokens: \d{1,9} > (\d{1,9})"  # Anthropic
-    r"|at most (\d{1,9}) (?:completion|output) tokens"  # OpenAI
-    r"|less than or equal to [`'\"]?(\d{1,9})"  # Groq
-    r"|[Rr]ange of max\w{0,20}_tokens (?:is|should be) \[\d{1,9}, ?(\d{1,9})\]"  # DeepSeek, Alibaba
-    r"|max\w{0,20}_tokens\b.{0,160}expected a value <= (\d{1,9})"  # Volcengine, OpenAI
-    r"|maxOutputTokens\b.{0,80}range is from \d{1,9} \(inclusive\) to (\d{1,9}) \((?:ex|in)clusive"  # Google
-    r"|maximum tokens\b.{0,40}exceeds the model limit of (\d{1,9})"  # Amazon
+_LIMIT = r"(?:max\w{0,20}[_ ]?tokens?|(?:output|completion) tokens?|num_predict)\b"
+_MOST = (
+    r"(?:<= ?|at most |(?:not(?: be)?|no) (?:greater|larger|more) than |(?P<below>(?:less|lower|smaller) than )"
+    r"|(?:less|lower|smaller) than or equal to |exceed |maximum(?: allowed| value| output tokens| of| is)* "
+    r"|(?<!rate )limit(?: of| is)* |between \d{1,9} and )[`'\"(]?(?P<most>\d{1,9})"
 )
+_OF_MODEL = tuple(
+    lazy_pattern(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        r"max\w{0,20}_tokens: \d{1,9} > (?P<most>\d{1,9})",  # Anthropic
+        r"range is from \d{1,9} \(inclusive\) to (?P<most>\d{1,9}) \((?:in|(?P<below>ex))clusive",  # Google
+        rf"{_LIMIT}[^\d\[]{{0,80}}\[\d{{1,9}}, ?(?P<most>\d{{1,9}})(?P<below>\))?",
+        rf"{_LIMIT}.{{0,160}}?{_MOST}",
+        rf"{_MOST}[^,;]{{0,40}}{_LIMIT}",
+    )
+)
+"""Errors about the model's own limit; with `below`, it is one less than `most`."""
+_OF_SUM = lazy_pattern(r"\+ ?[`'\"]?max|\bmax\w*[`'\"]? ?\+|\bplus\b|context (?:length|window|limit)", re.IGNORECASE)
+"""The words of an error about a request and its reply together."""
 _OF_WINDOW = re.compile(
     r"context limit: (?P<prompt>\d{1,9}) \+ \d{1,9} > (?P<window>\d{1,9})"  # Anthropic
     r"|\(\d{1,9} > (?P<window2>\d{1,9}) - (?P<prompt2>\d{1,9})\)"  # vLLM
     r"|maximum context length is (?P<window3>\d{1,9}) tokens[^()]{0,200}\((?P<prompt3>\d{1,9}) in the mess"  # OpenAI
+    r"|max_new_tokens\W{1,3}must be <= (?P<window4>\d{1,9})\. Given: (?P<prompt4>\d{1,9})"  # TGI
 )
 
 _learned: dict[tuple[str, str], int] = {}
@@ -80,15 +93,18 @@ def limit_named_in(complaint: str, *, asked: int | None) -> NamedLimit | None:
     """The limit that a refusal of too long a reply names; None if it has another reason. `asked`: the limit sent."""
     if asked is None:
         return None
-    if found := _OF_MODEL.search(complaint):
-        tokens = int(next(filter(None, found.groups()))) - ("exclusive" in found[0])
-        return NamedLimit(tokens, True) if 0 < tokens < asked else None
     if found := _OF_WINDOW.search(complaint):
         numbers = found.groupdict()
         window, prompt = (
-            int(next(filter(None, (numbers[name + end] for end in ("", "2", "3"))))) for name in ("window", "prompt")
+            int(next(filter(None, (numbers[name + end] for end in ("", "2", "3", "4")))))
+            for name in ("window", "prompt")
         )
         return NamedLimit(window - prompt, False) if min(asked, MIN_REPLY_TOKENS) <= window - prompt < asked else None
+    if _OF_SUM.search(complaint):
+        return None
+    if found := next((found for pattern in _OF_MODEL if (found := pattern.search(complaint))), None):
+        tokens = int(found["most"]) - bool(found.groupdict().get("below"))
+        return NamedLimit(tokens, True) if 0 < tokens < asked else None
     return None
 
 
