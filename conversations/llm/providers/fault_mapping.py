@@ -48,7 +48,7 @@ _TOO_LONG = lazy_pattern(
     r"|context_?window_?exceeded|exceeds? max(?:imum)? (?:message|input|prompt) (?:tokens|length)"
     # A limit of the reply that nobody sent: the room that the server has left.
     r"|max_(?:completion_)?tokens['\"`]?[^.]{0,30}(?:at least 1|greater than 0|positive|negative)[^.]{0,30}-\d"
-    r"|max_(?:completion_)?tokens['\"`]? ?\(-\d|(?:输入|上下文|提示词|prompt).{0,20}(?:过长|超过|超出|超限)",
+    r"|max_(?:completion_)?tokens['\"`]? ?\(-\d|(?:输入|上下文|提示词|prompt).{0,20}(?:过长|超长|超过|超出|超限)",
     re.IGNORECASE,
 )
 _INPUT = lazy_pattern(

@@ -45,6 +45,7 @@ OVERFLOWS = [
     "litellm.ContextWindowExceededError: it does not fit",
     "This request would exceed the model's 8192 token capacity",
     "输入长度超过模型最大上下文长度",
+    "Prompt 超长",
 ]
 OTHERS = [
     "Rate limit reached: 30000 tokens per minute",
