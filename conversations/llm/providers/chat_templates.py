@@ -31,12 +31,16 @@ CONTINUATION = "[Go on.]"
 
 _ORDER = re.compile(
     r"roles? must alternate|system message (?:must be|in the middle)|unexpected role|expected last role"
-    r"|no user query found|(?:first|last) message (?:must|should)|must (?:start|begin|end) with an? (?:user|assistant)"
-    r"|jinja|chat.template",
+    r"|no user query found|(?:first|last) message (?:role )?(?:must|should)"
+    r"|must (?:start|begin|end) with an? (?:user|assistant)"
+    r"|(?:role|user|message|request|conversation)s?\b.{0,60}\balternat(?:e|es|ing)\b|multiturn requests|turn comes"
+    r"|system\b.{0,60}(?:(?:at|in) the (?:beginning|start|top)|(?:come|be) first|at index 0|开头)"
+    r"|only (?:one|the first) (?:system )?message\b.{0,20}(?:allowed|system)|system after"
+    r"|consecutive .{0,20}messages|expected user role|jinja|chat.template",
     re.IGNORECASE,
 )
 _NO_SYSTEM = re.compile(
-    r"system (?:role|message|prompt|instruction)s?\b.{0,40}\bnot\b.{0,12}\b(?:support|allow|enabl)"
+    r"(?:system|developer) (?:role|message|prompt|instruction)s?\b.{0,40}\bnot\b.{0,12}\b(?:support|allow|enabl)"
     r"|(?:not support|unsupported|invalid|unknown)\w* (?:a |the )?(?:role:? )?['\"]?system\b"
     r"|only (?:the )?['\"]?user['\"]?,? (?:and|or) ['\"]?(?:assistant|model)['\"]? roles? are (?:supported|allowed)",
     re.IGNORECASE,

@@ -227,11 +227,34 @@ def test_any_history_is_taken_and_keeps_every_word_in_order(roles: list[str], te
         ("Conversation roles must alternate user/assistant/user/assistant/...", "strict"),
         ("Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant", "strict"),
         ("Unexpected role 'system' after role 'user'", "strict"),
+        ("A conversation must alternate between user and assistant roles.", "strict"),  # Amazon
+        ("Please ensure that multiturn requests alternate between user and model.", "strict"),  # Gemini
+        ("Please ensure that multiturn requests ends with a user role or a function response.", "strict"),
+        ("Please ensure that function call turn comes immediately after a user turn.", "strict"),
+        ("user or tool message(s) should alternate with assistant message(s).", "strict"),  # Perplexity
+        ("Messages must alternate between human and AI roles", "strict"),
+        ("Expected user role at position 2", "strict"),
+        ("You cannot have two consecutive user messages", "strict"),
+        ("consecutive messages with the same role are not allowed", "strict"),
+        ("last message role must be user", "strict"),
+        ("system message must come first", "strict"),
+        ("role 'system' must be first", "strict"),
+        ("only one system message is allowed", "strict"),
+        ("Only the first message can have role system", "strict"),
+        ("messages with role 'system' must be placed at the top", "strict"),
+        ("messages.5.role: system role is only allowed at the beginning", "strict"),
+        ("Value error, System messages are only allowed at index 0", "strict"),
+        ("Invalid message order: system after assistant", "strict"),
+        ("messages 参数非法。system 消息必须在开头", "strict"),  # Zhipu
+        ("Developer instruction is not enabled for models/gemma-3-27b-it", "no_system"),  # Google
         ("System role not supported", "no_system"),
         ("Only user and assistant roles are supported!", "no_system"),
         ("The system role is not supported by this model", "no_system"),
         ("temperature must be at most 1", None),
         ("This model does not support tools", None),
+        ("The model is not available. Please use an alternative model.", None),
+        ("The parameter system_fingerprint is not supported", None),
+        ("Too many consecutive requests", None),
         ("Unknown parameter: 'store'", None),
     ],
 )
