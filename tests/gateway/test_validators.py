@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conversations.gateway.server_form import ServerForm
-from conversations.llm.providers import corrections
+from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.complaints import own_words
 
 pytestmark = pytest.mark.once
@@ -451,6 +451,52 @@ SCHEMAS = [
     "tools[0].function.parameters: type 'null' is not supported",
     "tool parameters schema is invalid",
 ]
+IMAGES = [
+    "No endpoints found that support image input",
+    "This model does not support image input",
+    "Invalid content type. image_url is only supported by certain models.",
+    "messages[0].content[1].type must be 'text'",
+    "messages.0.content.1.type: Input should be 'text'",
+    "unknown variant `image_url`, expected `text`",
+    "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+    "Image URLs are not supported for this model",
+    "This model does not accept images",
+    "The model qwen3-8b is not a multimodal model",
+    "qwen3-8b is not a multimodal model",
+    "At most 0 image(s) may be provided in one request.",
+    "'messages[0].content' : image content is not supported by this model",
+    "Model does not support vision",
+    "Vision capability is not available for this model",
+    "The provided model does not support images",
+    "ValidationException: This model doesn't support the image content block. Please remove it and try again.",
+    "Content type 'image_url' is not supported",
+    "multimodal content is not supported",
+    "content part of type image_url not allowed",
+    "messages: user content must be text only",
+    "Only text content is supported",
+    "当前模型不支持图片输入",
+    "该模型不支持多模态输入",
+    "images are not supported by this model",
+    "Unsupported content part type: image_url",
+    "Unexpected message content type: image_url",
+    "this model is missing data required for image input",
+    "model does not support image inputs",
+    '{"messages": {"0": {"content": ["Unsupported type image_url"]}}}',
+    "invalid_request_error: image_url is not supported in messages",
+]
+MANY_IMAGES = [
+    "At most 1 image(s) may be provided in one request.",
+    "Too many images provided. This model supports up to 5 images",
+    "messages: too many images and documents: 101 > 100",
+    "At most 5 images are allowed",
+    "Exceeded maximum number of images (5)",
+    "Request contains 8 images, the maximum is 5",
+    "max images per request: 10",
+    "too many image_url parts, limit is 8",
+    "The number of images exceeds the limit of 10",
+    "Images limit exceeded",
+]
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 LONG = {"id": "call_" + "x" * 70, "type": "function", "function": {"name": "mcp.read file", "arguments": "{}"}}
 CALLING = BODY | {
     "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "So.", "tool_calls": [LONG]}],
@@ -483,6 +529,7 @@ def test_an_unknown_field_is_left_out(complaint: str) -> None:
             ("short ids", CALLING, enumerate(LONG_IDS)),
             ("fitting names", CALLING, enumerate(NAMES)),
             ("plain schemas", CALLING, enumerate(SCHEMAS)),
+            ("no images", with_content([IMAGE]), enumerate(IMAGES)),
         )
         for library, complaint in rows
     ],
@@ -494,6 +541,12 @@ def test_messages_and_tools_take_the_form_that_a_server_asks_for(
         assert corrections.named_in(words, body, status=400) == name
     sent = corrections.corrected(body, frozenset({name}))
     assert corrections.named_in(complaint, sent, status=400) != name, "once"
+
+
+@pytest.mark.parametrize("complaint", MANY_IMAGES)
+def test_a_limit_of_images_is_not_taken_for_a_model_without_eyes(complaint: str) -> None:
+    assert refused_images.are_too_large(400, complaint)
+    assert corrections.named_in(complaint, with_content([IMAGE]), status=400) is None
 
 
 def test_one_complaint_about_lists_and_nulls_leads_to_both_forms() -> None:

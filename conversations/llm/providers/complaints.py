@@ -20,8 +20,10 @@ RUN = 12
 OMITTED = "…"
 STRUCTURE = ("role", "type")
 """Fields whose names and values are the protocol's own words."""
-PROTOCOL = frozenset({*STRUCTURE, *TEXT_FIELDS, DETAILS, "content", "name", "tool_calls", "tool_call_id", "signature",
-                      "cache_control", "strict", "id", "annotations", "refusal", "function_call"})  # fmt: skip
+PROTOCOL = frozenset({
+    *STRUCTURE, *TEXT_FIELDS, DETAILS, "content", "name", "image_url", "id", "tool_calls", "tool_call_id", "signature",
+    "cache_control", "strict", "annotations", "refusal", "function_call",
+})  # fmt: skip
 """Names of fields of messages and tools, which an error of the server may name."""
 
 _QUOTED = re.compile(r"""(['"`])(.{1,200}?)\\?\1""", re.DOTALL)

@@ -19,16 +19,17 @@ _TOO_LARGE = lazy_pattern(
     r"(?:request|payload|body|entity|content)\b.{0,40}\btoo[ _]large|request_too_large", re.IGNORECASE
 )
 _IMAGES = lazy_pattern(
-    r"(?:too many|at most|up to|maximum|max\w*|limit|exceed\w*|more than)\b.{0,60}\bimages?\b"
+    r"(?:too many|at most|up to|maximum|max\w*|limit|exceed\w*|more than)\b.{0,60}\bimage(?:s|_urls?)?\b"
     r"|\bimages?\b.{0,60}\b(?:too many|at most|maximum|max\w*|limit|exceed\w*)",
     re.IGNORECASE,
 )
 _UNSUPPORTED = lazy_pattern(
     r"(?:image|vision|multi-?modal)\w*\b.{0,60}(?:not support|unsupported|not (?:allowed|enabled|available))"
     r"|image\w*\b.{0,60}(?:only supported|不支持)|not a (?:multi-?modal|vision)|at most 0 image"
-    r"|only (?:accepts|supports|takes) text|input should be 'text'"
-    r"|(?:not? (?:support|accept|allow)|unsupported|support only text|cannot (?:read|process|handle))\w*.{0,40}"
-    r"\b(?:images?|image_url|vision|multi-?modal)\b"
+    r"|only (?:accepts|supports|takes) text|(?:input should|must) be 'text'|only text content|text only"
+    r"|不支持.{0,4}(?:图片|图像|多模态)|data required for image input"
+    r"|(?:(?:not?|n['’]t) (?:support|accept|allow)|unsupported|support only text"
+    r"|cannot (?:read|process|handle))\w*.{0,40}\b(?:images?|image_url|vision|multi-?modal)\b"
     r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
     re.IGNORECASE | re.DOTALL,
 )
