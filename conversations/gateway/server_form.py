@@ -60,8 +60,15 @@ _WITHIN = re.compile(r"""\b(?:messages?|tools?|system)['"]?[.\[, ]+\d""")
 """The place of an error that is about a part of a message or a tool."""
 _ADAPTIVE = re.compile(r"^(?!.*(?:temperature|top_[pk])).*adaptive", re.DOTALL)
 """The words of an error about the type of Anthropic's thinking, and not about sampling beside it."""
-_OTHER_EFFORT = re.compile(r"must be one of|invalid reasoning.effort", re.IGNORECASE)
-_QUOTED_EFFORT = re.compile(rf"""['"`]({"|".join(EFFORTS)})['"`]""")
+_OTHER_EFFORT = re.compile(
+    r"must be (?:one of|equal to|low|none|minimal)|should be|permitted|expected one of|\benum|not one of"
+    r"|valid choice|not valid|invalid (?:value (?:at )?\w|option|reasoning.effort)|converted to|only available"
+    r"|thinking level.{0,20} not supported",
+    re.IGNORECASE,
+)
+_EFFORT = re.compile(r"reasoning[_. ]?effort|thinking[_ ]?level", re.IGNORECASE)
+_QUOTED_EFFORT = re.compile(rf"""\\?['"`]({"|".join(EFFORTS)})\\?['"`]""")
+_LISTED_EFFORTS = re.compile(rf"\b(?:{'|'.join(EFFORTS)})(?:(?:,| or|, or) (?:{'|'.join(EFFORTS)}))+\b", re.IGNORECASE)
 _FORCED = re.compile(
     r"(?:think|reason|\bmodel\b).{0,80}tool[_ ]?choice"
     r"|tool[_ ]?choice.{0,80}(?:think|reason|\bmodel\b|required|\bany\b)",
@@ -117,8 +124,9 @@ class ServerForm:
         asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
         if (limit := reply_lengths.limit_named_in(complaint, asked=asked)) and limit.is_of_model:
             yield replace(self, most=limit.tokens)
-        if sent.get(EFFORT) in EFFORTS and _names(complaint, EFFORT) and _OTHER_EFFORT.search(complaint):
-            yield self._with_efforts(_efforts_in(complaint, refused=sent[EFFORT]))
+        effort = sent.get(EFFORT)
+        if effort in EFFORTS and _refuses_effort(complaint, effort):
+            yield self._with_efforts(_efforts_in(complaint, refused=effort))
         if not _REFUSED.search(complaint):
             return
         kind = str(as_object(sent.get("thinking")).get("type"))
@@ -183,9 +191,17 @@ def _names(complaint: str, name: str) -> bool:
     )
 
 
+def _refuses_effort(complaint: str, effort: object) -> bool:
+    """Whether an error says that a server does not know an effort."""
+    is_other = _OTHER_EFFORT.search(complaint) or re.search(rf"['\"`]{effort}['\"`]", complaint)
+    return bool(_EFFORT.search(complaint) and is_other)
+
+
 def _efforts_in(complaint: str, *, refused: object) -> tuple[str, ...]:
     """The efforts that an error lists as known."""
-    found = {effort for effort in _QUOTED_EFFORT.findall(complaint) if effort != refused}
+    found = set(_QUOTED_EFFORT.findall(complaint)) - {refused}
+    if not found and (listed := _LISTED_EFFORTS.search(complaint)):
+        found = set(re.findall(r"\w+", listed[0].lower())) - {refused}
     return tuple(effort for effort in EFFORTS if effort in found)
 
 

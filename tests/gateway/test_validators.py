@@ -451,6 +451,50 @@ SCHEMAS = [
     "tools[0].function.parameters: type 'null' is not supported",
     "tool parameters schema is invalid",
 ]
+EFFORTS = [
+    "reasoning_effort: Input should be 'low', 'medium' or 'high'",
+    '[{"type":"literal_error","loc":["body","reasoning_effort"],"msg":"Input should be \'low\', '
+    '\'medium\' or \'high\'","input":"xhigh"}]',
+    '[{"loc":["body","reasoning_effort"],"msg":"unexpected value; permitted: \'low\', \'medium\', '
+    '\'high\'","type":"value_error.const"}]',
+    '[{"loc":["body","reasoning_effort"],"msg":"value is not a valid enumeration member; permitted: '
+    "'low', 'medium', 'high'\",\"type\":\"type_error.enum\"}]",
+    '[{"code":"invalid_value","values":["low","medium","high"],"path":["reasoning_effort"],"message":'
+    '"Invalid option: expected one of \\"low\\"|\\"medium\\"|\\"high\\""}]',
+    '[{"received":"xhigh","code":"invalid_enum_value","options":["low","medium","high"],"path":["reas'
+    "oning_effort\"],\"message\":\"Invalid enum value. Expected 'low' | 'medium' | 'high', received "
+    "'xhigh'\"}]",
+    '"reasoning_effort" must be one of [low, medium, high]',
+    '["reasoning_effort must be one of the following values: low, medium, high"]',
+    '[{"instancePath":"/reasoning_effort","keyword":"enum","params":{"allowedValues":["low","medium",'
+    '"high"]},"message":"must be equal to one of the allowed values"}]',
+    "'xhigh' is not one of ['low', 'medium', 'high'] - 'reasoning_effort'",
+    '{"reasoning_effort": ["Must be one of: low, medium, high."]}',
+    "reasoning_effort: unknown variant `xhigh`, expected one of `low`, `medium`, `high` at line 1 column 90",
+    "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model. Supported "
+    "values are: 'low', 'medium', and 'high'.",
+    'Cannot deserialize value of type `com.example.Effort` from String "xhigh": not one of the '
+    "values accepted for Enum class: [low, medium, high] (through reference chain: "
+    'ChatRequest["reasoning_effort"])',
+    "reasoning_effort must be low, medium or high",
+    "invalid value for reasoning_effort: must be one of none, low, high",
+]
+UNKNOWN_EFFORT = [
+    "body/reasoning_effort must be equal to one of the allowed values",
+    '{"reasoning_effort":["\\"xhigh\\" is not a valid choice."]}',
+    "Invalid enum value 'xhigh' - at `$.reasoning_effort`",
+    "Invalid value at 'reasoning_effort' (type.googleapis.com/Effort), \"xhigh\"",
+    "The JSON value could not be converted to Effort. Path: $.reasoning_effort",
+    "invalid reasoning_effort: xhigh",
+    "reasoning effort 'xhigh' is not supported by this model",
+    "The value xhigh of reasoning_effort is not valid",
+    "Unrecognized reasoning effort: xhigh",
+    "reasoning.effort: invalid value xhigh",
+    "thinking level xhigh is not supported",
+    "Thinking level is not supported for this model.",
+    "reasoning_effort=xhigh is only available on pro models",
+    "Reasoning effort xhigh not available",
+]
 IMAGES = [
     "No endpoints found that support image input",
     "This model does not support image input",
@@ -541,6 +585,15 @@ def test_messages_and_tools_take_the_form_that_a_server_asks_for(
         assert corrections.named_in(words, body, status=400) == name
     sent = corrections.corrected(body, frozenset({name}))
     assert corrections.named_in(complaint, sent, status=400) != name, "once"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "meant"),
+    [*((complaint, {"reasoning_effort": "high"}) for complaint in EFFORTS), *((one, {}) for one in UNKNOWN_EFFORT)],
+)
+def test_an_effort_becomes_the_nearest_that_is_listed_or_is_left_out(complaint: str, meant: dict[str, str]) -> None:
+    form = ServerForm().after(complaint, {"messages": [], "reasoning_effort": "xhigh"}, status=400)
+    assert form is not None and form.applied({"reasoning_effort": "xhigh"}) == meant
 
 
 @pytest.mark.parametrize("complaint", MANY_IMAGES)
