@@ -192,9 +192,12 @@ def is_anthropic(base_url: str) -> bool:
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
+_AZURE = re.compile(r"[\w.-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)")
+
+
 def is_azure(base_url: str) -> bool:
-    """Whether the address is a resource of Azure's, in any of its clouds, or its API Management."""
-    return host_of(base_url).endswith((".azure.com", ".azure.us", ".azure.cn", ".azure-api.net"))
+    """Whether the address is a resource of Azure OpenAI or Foundry, in any of Azure's clouds."""
+    return _AZURE.fullmatch(host_of(base_url)) is not None
 
 
 def is_local(base_url: str) -> bool:

@@ -161,18 +161,24 @@ def test_the_query_of_an_address_belongs_to_each_request(admin: Pages, llm: LlmS
 
 
 @pytest.mark.parametrize(
-    ("key", "sent"),
-    [("a1b2", {"api-key": "a1b2"}), ("eyJ0eXAi.eyJhdWQi.c2ln", {"authorization": "Bearer eyJ0eXAi.eyJhdWQi.c2ln"})],
+    ("address", "key", "sent"),
+    [
+        (DEPLOYMENT, "a1b2", {"api-key": "a1b2"}),
+        ("https://a.services.ai.azure.com/models", "a1b2", {"api-key": "a1b2"}),
+        (DEPLOYMENT, "eyJ0eXAi.eyJhdWQi.c2ln", {"authorization": "Bearer eyJ0eXAi.eyJhdWQi.c2ln"}),
+        ("https://llama.eastus2.models.ai.azure.com/v1", "a1b2", {"authorization": "Bearer a1b2"}),
+        ("https://a.openai.azure.com.example/v1", "a1b2", {"authorization": "Bearer a1b2"}),
+    ],
 )
 async def test_azure_gets_the_key_where_it_reads_it(
-    llm: LlmServer, monkeypatch: pytest.MonkeyPatch, key: str, sent: dict[str, str]
+    llm: LlmServer, monkeypatch: pytest.MonkeyPatch, address: str, key: str, sent: dict[str, str]
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", llm.url.removesuffix("/v1"))
-    url = f"{DEPLOYMENT.replace('https', 'http')}?{VERSIONED}"
+    url = f"{address.replace('https', 'http')}?{VERSIONED}"
     model = OpenAICompatible(name="Writer", model="gpt-4o", base_url=url, api_key=key, timeout=5)
     assert await completed(model)
     (request,) = llm.chats
-    assert request.path.endswith(f"a.openai.azure.com/openai/deployments/gpt-4o/chat/completions?{VERSIONED}")
+    assert request.path == f"{address.replace('https', 'http')}/chat/completions?{VERSIONED}"
     assert {name: request.headers[name] for name in ("api-key", "authorization") if name in request.headers} == sent
 
 
