@@ -317,6 +317,17 @@ def test_a_message_that_a_client_sends_back_as_it_came_is_sent_with_known_fields
     assert ["annotations" in request.body["messages"][1] for request in caller.served.llm.chats] == [True, False, False]
 
 
+def test_parallel_calls_go_one_by_one_to_a_template_that_takes_single_ones(caller: Caller) -> None:
+    calls = [{"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}} for id in ("c1", "c2")]
+    results = [{"role": "tool", "tool_call_id": id, "content": id} for id in ("c1", "c2")]
+    refuse(caller, "This model only supports single tool-calls at once!")
+    for _ in range(2):
+        history = [HI, {"role": "assistant", "content": "", "tool_calls": calls}, *results]
+        assert caller.ask(history, tools=[TOOL]).parse().choices[0].message.content == "All right."
+    sent = [[one.get("role") for one in request.body["messages"]] for request in caller.served.llm.chats]
+    assert sent == [["user", "assistant", "tool", "tool"], *[["user", "assistant", "tool", "assistant", "tool"]] * 2]
+
+
 def test_a_person_s_own_words_teach_the_site_nothing(caller: Caller) -> None:
     complaint = "Unsupported parameter: 'top_k' is not supported with this model."
     for _ in range(2):

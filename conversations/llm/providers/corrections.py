@@ -31,6 +31,7 @@ class Correction:
 
 CORRECTIONS = (
     Correction("no images", refused_images.are_unsupported, refused_images.without_images),
+    Correction("single calls", strict_messages.SINGLE_CALLS.search, strict_messages.with_single_calls),
     Correction("signatures", thoughts.SIGNATURE_MISSING.search, required_thoughts.with_signatures),
     Correction("reasoning", thoughts.REASONING_MISSING.search, required_thoughts.with_reasoning),
     Correction("short ids", strict_messages.ID_REFUSED.search, strict_messages.with_short_ids),

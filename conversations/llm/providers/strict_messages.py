@@ -1,7 +1,8 @@
-"""Puts messages into forms that strict servers require: short ids of tool calls, and no empty content.
+"""Puts messages into forms that strict servers require: short ids of tool calls, single calls, and no empty content.
 
 Mistral wants ids of nine letters and digits, OpenAI at most 40 characters, Anthropic no other characters than letters,
-digits, "_" and "-". Histories hold the ids of every model that took part. Bedrock refuses empty texts.
+digits, "_" and "-". Histories hold the ids of every model that took part. Bedrock refuses empty texts, and the chat
+template of Llama 3.1 messages with several calls.
 
 Sources: https://github.com/anomalyco/opencode/issues/1680 and https://github.com/vercel/ai/pull/13744
 """
@@ -29,6 +30,10 @@ EMPTY_REFUSED = re.compile(
     r"|content.{0,20} (?:is|be) (?:required|mandatory|provided)|either content or tool_calls|不能为空",
     re.IGNORECASE | re.DOTALL,
 )
+SINGLE_CALLS = re.compile(
+    r"single tool.?calls?|(?:only|just|more than) one tool.?call|(?:parallel|multiple) tool.?calls? (?:is|are) not",
+    re.IGNORECASE,
+)
 NOTHING = "…"
 """The text of a message that has none."""
 NO_OUTPUT = "[no output]"
@@ -44,9 +49,39 @@ def with_short_ids(body: Mapping[str, Any]) -> Json:
     return {**body, "messages": [_with_short_ids(message) for message in body["messages"]]}
 
 
+def with_single_calls(body: Mapping[str, Any]) -> Json:
+    """The request whose messages call one tool each: each of several calls gets a message of its own with its result.
+
+    Results without a call among these keep their place behind them.
+    """
+    groups: list[list[Json]] = []
+    open_calls: dict[str, list[Json]] = {}
+    for message in body["messages"]:
+        is_result = message.get("role") == "tool"
+        if is_result and (group := open_calls.get(str(message.get("tool_call_id")))):
+            group.append(message)
+            continue
+        parts = _with_single_calls(message)
+        groups += [[part] for part in parts]
+        if len(parts) > 1:
+            calls = (str(part["tool_calls"][0].get("id")) for part in parts)
+            open_calls = dict(zip(calls, groups[-len(parts) :], strict=True))
+        elif not is_result:
+            open_calls = {}
+    return {**body, "messages": [message for group in groups for message in group]}
+
+
 def with_contents(body: Mapping[str, Any]) -> Json:
     """The request without empty texts: left out beside others, null beside calls, and NOTHING elsewhere."""
     return {**body, "messages": [_with_content(message) for message in body["messages"]]}
+
+
+def _with_single_calls(message: Json) -> list[Json]:
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list) or len(calls) < 2 or not all(isinstance(call, dict) for call in calls):
+        return [message]
+    others = {"role": message.get("role"), "content": None if message.get("content") is None else ""}
+    return [(others if place else message) | {"tool_calls": [call]} for place, call in enumerate(calls)]
 
 
 def _with_short_ids(message: Json) -> Json:

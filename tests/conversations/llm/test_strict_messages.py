@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from conversations.llm.providers import corrections
-from conversations.llm.providers.strict_messages import NO_OUTPUT, NOTHING, with_contents, with_short_ids
+from conversations.llm.providers.strict_messages import (
+    NO_OUTPUT,
+    NOTHING,
+    with_contents,
+    with_short_ids,
+    with_single_calls,
+)
 from conversations.llm.thinking import thoughts
 
 LONG = "call_" + "x" * 60
@@ -97,3 +103,45 @@ def test_every_correction_holds_when_it_is_applied_again() -> None:
     once = corrections.corrected({"messages": called(LONG), "tools": tools}, names)
     assert corrections.corrected(once, names) == once
     assert corrections.corrected(once, frozenset()) == once
+
+
+def calls_of(*ids: str) -> list[dict[str, Any]]:
+    return [{"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}} for id in ids]
+
+
+def results_of(*ids: str) -> list[dict[str, Any]]:
+    return [{"role": "tool", "tool_call_id": id, "content": id} for id in ids]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "This model only supports single tool-calls at once!",  # Llama 3.1 before vLLM
+        "Jinja Exception: This model only supports single tool-calls at once!",  # before llama.cpp
+        "Assistant messages with more than one tool call are not supported",
+        "Parallel tool calls are not supported in messages",
+        "Only one tool call per message is allowed",
+    ],
+)
+def test_each_of_several_calls_gets_a_message_of_its_own_with_its_result(complaint: str) -> None:
+    hi = {"role": "user", "content": "List."}
+    several = {"role": "assistant", "content": "I list.", "reasoning": "so", "tool_calls": calls_of("a", "b", "c")}
+    body = {"messages": [hi, several, *results_of("b", "a", "x", "c"), hi, *results_of("a")]}
+    assert corrections.named_in(complaint, body, status=400) == "single calls"
+    sent = corrections.corrected(body, frozenset({"single calls"}))["messages"]
+    bare = {"role": "assistant", "content": ""}
+    assert sent == [
+        hi,
+        several | {"tool_calls": calls_of("a")}, *results_of("a"),
+        bare | {"tool_calls": calls_of("b")}, *results_of("b"),
+        bare | {"tool_calls": calls_of("c")}, *results_of("c"),
+        *results_of("x"), hi, *results_of("a"),
+    ]  # fmt: skip
+    assert with_single_calls({"messages": sent}) == {"messages": sent}
+    assert corrections.named_in(complaint, {"messages": sent}, status=400) is None, "once"
+
+
+def test_a_message_without_a_content_stays_without_one_where_its_calls_are_parted() -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": calls_of("a", "b")}
+    sent = with_single_calls({"messages": [message]})["messages"]
+    assert [one["content"] for one in sent] == [None, None]
