@@ -16,7 +16,7 @@ from conversations.llm import errors
 from conversations.llm.clients import client_for
 from conversations.llm.errors import BrokenReply, ModelError
 from conversations.llm.providers import builtin, chat_templates, corrections, fault_mapping, refused_images
-from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.complaints import complaint_in, own_words
 from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import Options
@@ -176,7 +176,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         except sdk.APIStatusError as refusal:
             if tried == MAX_FORMS:
                 raise
-            complaint, status = str(refusal.body), refusal.status_code
+            complaint, status = complaint_in(refusal.body), refusal.status_code
             certain = await asyncio.to_thread(own_words, complaint, body)
             if adds and status in (400, 422) and "stream_options" in complaint:
                 if "stream_options" in certain:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
+from time import process_time
 from typing import Any
 
 import pytest
 
 from conversations.gateway.server_form import ServerForm
+from conversations.llm.clients import client_for
+from conversations.llm.port import Prompt
 from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.openai import OpenAICompatible
+from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
 
@@ -600,6 +606,17 @@ def test_an_effort_becomes_the_nearest_that_is_listed_or_is_left_out(complaint: 
 def test_a_limit_of_images_is_not_taken_for_a_model_without_eyes(complaint: str) -> None:
     assert refused_images.are_too_large(400, complaint)
     assert corrections.named_in(complaint, with_content([IMAGE]), status=400) is None
+
+
+async def test_a_refusal_of_any_length_is_read_at_once(llm: LlmServer) -> None:
+    llm.enqueue(status=400, message="max_tokens must be at most 50. " + "max_tokens " * 9_000)
+    model = OpenAICompatible(name="Writer", model="m", base_url=llm.url, api_key="k", timeout=5, max_tokens=100)
+    await client_for("openai", llm.url, "k")  # its import is not measured
+    began = process_time()
+    async with aclosing(model.stream(Prompt(({"role": "user", "content": "Hi."},)))) as deltas:
+        assert [delta.text async for delta in deltas]
+    assert llm.last_request.body["max_tokens"] == 50
+    assert process_time() - began < 0.4
 
 
 def test_one_complaint_about_lists_and_nulls_leads_to_both_forms() -> None:

@@ -20,7 +20,7 @@ from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
 from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.choices import as_object
-from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.complaints import complaint_in, own_words
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
 from conversations.llm.providers.reported_usage import CACHE_PARTS, later_usage, plausible, spent_on_message
@@ -80,7 +80,7 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
                 "/v1/messages", body=request, cast_to=http.Response, stream=True, options=options
             )
         except sdk.APIStatusError as refusal:
-            status, complaint = refusal.status_code, str(refusal.body)
+            status, complaint = refusal.status_code, complaint_in(refusal.body)
             if BETAS in passed and status == 400 and _BETA_REFUSED.search(complaint):
                 del passed[BETAS]
                 if _BETA_REFUSED.search(await asyncio.to_thread(own_words, complaint, body)):

@@ -13,6 +13,8 @@ from typing import Any
 
 from conversations.llm.thinking.thoughts import DETAILS, TEXT_FIELDS
 
+MAX_READ_CHARS = 4_000
+"""The characters of an error that are looked at: it is read by many patterns while other people wait."""
 MAX_CHARS = 2_000
 """The characters of an error that count as evidence."""
 RUN = 12
@@ -28,6 +30,11 @@ PROTOCOL = frozenset({
 
 _QUOTED = re.compile(r"""(['"`])(.{1,200}?)\\?\1""", re.DOTALL)
 _WORD = re.compile(r"\w+")
+
+
+def complaint_in(body: object) -> str:
+    """The text of a refusal's body, cut at MAX_READ_CHARS."""
+    return str(body)[:MAX_READ_CHARS]
 
 
 def own_words(complaint: str, request: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ from conversations.llm.errors import (
 from conversations.llm.port import Delta, OnWritten, Reply
 from conversations.llm.providers import corrections, refused_images, reply_lengths, unsupported_options
 from conversations.llm.providers.chat_templates import ChatTemplate
-from conversations.llm.providers.complaints import own_words
+from conversations.llm.providers.complaints import complaint_in, own_words
 from conversations.llm.providers.dialects import Dialect, dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.images import with_bytes
@@ -354,7 +354,7 @@ class Provider(ABC):
                     stream_cls=stream_class(endpoint.library),
                 )
             except sdk.APIStatusError as fault:
-                complaint, status = str(fault.body), fault.status_code
+                complaint, status = complaint_in(fault.body), fault.status_code
                 other = self._other_way(way, complaint, body, sent, status=status)
                 if other is None:
                     raise
