@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pwd
 import shutil
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import yaml
@@ -29,11 +30,27 @@ LOGS: dict[str, Path] = {}
 """Of the processes that the running test has begun, by name: shown where it fails."""
 
 
+_PORTS = range(11_000, 32_768)
+"""Below those that Linux hands out by itself, to servers of other tests as well."""
+
+
+def _ports(worker: str, process: int) -> Iterator[int]:
+    """Ports of one pytest worker of four (`gw0` to `gw3`), from a place of this process on, again and again."""
+    mine = _PORTS[int(worker.removeprefix("gw") or 0) % 4 :: 4]
+    return itertools.cycle([*mine[process % len(mine) :], *mine[: process % len(mine)]])
+
+
+_mine = _ports(os.environ.get("PYTEST_XDIST_WORKER", ""), os.getpid())
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port where nothing listens, for a server that begins later: nobody else takes it meanwhile."""
+    for port in _mine:
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("unreachable: the ports go round")
 
 
 def listens(port: int) -> bool:
