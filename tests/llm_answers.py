@@ -181,8 +181,13 @@ class Request:
         return [tool.get("function", tool)["name"] for tool in self.body.get("tools") or ()]
 
 
+def as_blocks(content: Any) -> list[dict[str, Any]]:
+    """The blocks of Anthropic's API: a text is one of them."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def _messages_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for block in body.get("system", []):
+    for block in as_blocks(body.get("system", [])):
         yield {"role": "system", "content": block["text"]}
     for message in body["messages"]:
         yield from _spoken(message)
@@ -190,7 +195,7 @@ def _messages_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _spoken(message: dict[str, Any]) -> list[dict[str, Any]]:
     spoken: list[dict[str, Any]] = []
-    for block in message["content"]:
+    for block in as_blocks(message["content"]):
         if block["type"] == "tool_use":
             spoken = spoken or [{"role": "assistant", "content": ""}]
             function = {"name": block["name"], "arguments": json.dumps(block["input"])}

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tests.llm_answers import Answer, Request, call_id, pieces_of
+from tests.llm_answers import Answer, Request, as_blocks, call_id, pieces_of
 
 TYPES = {
     400: "invalid_request_error",
@@ -32,7 +32,8 @@ def checked(answer: Answer, request: Request) -> Answer:
 
 def complaint_about(body: dict[str, Any]) -> str:
     """What is wrong with a request by the rules of the API, "" where nothing is."""
-    messages = body["messages"]
+    messages = [message | {"content": as_blocks(message["content"])} for message in body["messages"]]
+    body = body | {"messages": messages, "system": as_blocks(body.get("system", []))}
     if not body.get("max_tokens"):
         return "max_tokens: Field required"
     if not messages or messages[0]["role"] != "user":

@@ -28,6 +28,7 @@ from conversations.gateway.protocol import CallerRequest, Events, Json, Protocol
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
+from conversations.gateway.server_form import with_room_for_thoughts
 from conversations.llm.providers.message_events import events_of, message_of
 from conversations.llm.providers.reported_usage import spent_on_message
 
@@ -51,7 +52,7 @@ async def forwarded(
     body = asked.forwarded(state)
     if state and protocol is MESSAGES and native.speaks(asked.profile):
         limit = next(body[name] for name in LIMITS if name in body)
-        own = with_summary(asked.given, asked.history, state) | {"max_tokens": limit}
+        own = with_room_for_thoughts(with_summary(asked.given, asked.history, state) | {"max_tokens": limit})
         return await _by_messages(request, asked, state, own, call, held)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     if state and history_tools.are_offered(asked, state, call):

@@ -28,15 +28,18 @@ DECIDING = frozenset({
     *("max_tokens", "max_completion_tokens"),
 })  # fmt: skip
 """The fields that decide what an answer contains."""
-IDLE: tuple[object, ...] = (None, False, "", "auto", [], {}, ["text"])
+IDLE: tuple[object, ...] = (None, False, "", "auto", [], {}, ["text"], {"type": "auto"})
 """Values with which a field decides nothing."""
 PLAIN_WORDS = ("temperature", "verbosity")
 """Names of one word that no sentence has by chance. An error must quote other ones, or call them a parameter."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 EFFORT = "reasoning_effort"
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+CONFIG, METADATA = "output_config", "metadata"
 THINKING = {"enabled": "adaptive", "adaptive": "enabled"}
 """The two types of Anthropic's thinking: newer models take only the second, older ones only the first."""
+FORCED = ("any", "tool")
+"""The types of Anthropic's `tool_choice` that force a call."""
 BUDGETS = (1_024, 8_192)
 """The least and the usual tokens for thoughts, for a caller that names no number."""
 STATUSES = (400, 404, 415, 422, 500, 501)
@@ -47,7 +50,7 @@ _REFUSED = re.compile(
     r"|unexpected (?:keyword|argument|field|parameter|property)|extra.?(?:inputs?|forbidden)|only the default"
     r"|should not exist|could not be mapped|could not find member|additional.?propert|expected never"
     r"|cannot both|no such|does not match any|incompatible|may not be|only allowed|may only be|not enabled"
-    r"|only [\d.]+ is allowed|invalid service_tier",
+    r"|only [\d.]+ is allowed|invalid service_tier|\bunset\b|requires (?:the beta|.?thinking)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
@@ -56,17 +59,21 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 """The words of an error about a value: another caller's value may be accepted."""
-_WITHIN = re.compile(r"""\b(?:messages?|tools?|system)['"]?[.\[, ]+\d""")
+_WITHIN = re.compile(r"""\b(?:messages?|tools?|system)['"]?[.\[,/ ]+\d""")
 """The place of an error that is about a part of a message or a tool."""
 _ADAPTIVE = re.compile(r"^(?!.*(?:temperature|top_[pk])).*adaptive", re.DOTALL)
 """The words of an error about the type of Anthropic's thinking, and not about sampling beside it."""
+_TYPE = re.compile(r"thinking.{0,12}\btype\b.{0,60}(?:should be|must be|expected|\benum)", re.IGNORECASE | re.DOTALL)
+_DISPLAY = re.compile(r"thinking.{0,40}\bdisplay\b", re.IGNORECASE | re.DOTALL)
+_FORCED_THINKING = re.compile(r"thinking.{0,40}tool_choice forces", re.IGNORECASE | re.DOTALL)
 _OTHER_EFFORT = re.compile(
     r"must be (?:one of|equal to|low|none|minimal)|should be|permitted|expected one of|\benum|not one of"
     r"|valid choice|not valid|invalid (?:value (?:at )?\w|option|reasoning.effort)|converted to|only available"
-    r"|thinking level.{0,20} not supported",
+    r"|thinking level.{0,20} not supported|not support (?:the )?effort",
     re.IGNORECASE,
 )
 _EFFORT = re.compile(r"reasoning[_. ]?effort|thinking[_ ]?level", re.IGNORECASE)
+_EFFORT_OF_CONFIG = re.compile(r"\beffort\b", re.IGNORECASE)
 _QUOTED_EFFORT = re.compile(rf"""\\?['"`]({"|".join(EFFORTS)})\\?['"`]""")
 _LISTED_EFFORTS = re.compile(rf"\b(?:{'|'.join(EFFORTS)})(?:(?:,| or|, or) (?:{'|'.join(EFFORTS)}))+\b", re.IGNORECASE)
 _FORCED = re.compile(
@@ -82,7 +89,8 @@ class ServerForm:
 
     `omitted` are fields that it refuses. `limit` is its name for the limit of an answer, and `most` the largest value;
     `efforts` are the efforts that it knows, and `thinking` is its type of Anthropic's thinking. Empty or None: as the
-    caller sends it.
+    caller sends it. `shows_thinking` is whether Anthropic's thinking may say how it is shown, and `thinks_when_forced`
+    whether it may be on in a request that forces a call.
     """
 
     omitted: frozenset[str] = frozenset()
@@ -91,6 +99,8 @@ class ServerForm:
     efforts: tuple[str, ...] = ()
     thinking: str = ""
     takes_forced_calls: bool = True
+    shows_thinking: bool = True
+    thinks_when_forced: bool = True
 
     def applied(self, body: Mapping[str, Any]) -> Body:
         """The request in this form."""
@@ -99,15 +109,14 @@ class ServerForm:
         if asked is not None and self.limit:
             sent = {name: value for name, value in sent.items() if name not in LIMITS} | {self.limit: asked}
         for name in LIMITS:
-            if self.most and isinstance(sent.get(name), int):
-                sent[name] = min(sent[name], self.most)
+            if self.most and isinstance(sent.get(name), int) and sent[name] > self.most:
+                sent = with_room_for_thoughts(sent | {name: self.most})
         if self.efforts and sent.get(EFFORT) in EFFORTS:
             sent[EFFORT] = _nearest(sent[EFFORT], self.efforts)
-        if self.thinking and as_object(sent.get("thinking")).get("type") in tuple(THINKING):
-            sent |= _thinking(self.thinking, limit=asked)
-        if not self.takes_forced_calls and sent.get("tool_choice") not in (None, "auto", "none"):
-            sent["tool_choice"] = "auto"
-        return sent
+        if EFFORT not in body and _effort_in(sent.get(CONFIG)) and (self.efforts or EFFORT in self.omitted):
+            config = self._config(sent.pop(CONFIG))
+            sent |= {CONFIG: config} if config else {}
+        return self._with_calls(self._with_thinking(sent))
 
     def after(self, complaint: str, sent: Mapping[str, Any], *, status: int) -> ServerForm | None:
         """The form to try after a refusal of `sent`; None if the refusal names none that would change the request."""
@@ -124,28 +133,61 @@ class ServerForm:
         asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
         if (limit := reply_lengths.limit_named_in(complaint, asked=asked)) and limit.is_of_model:
             yield replace(self, most=limit.tokens)
-        effort = sent.get(EFFORT)
-        if effort in EFFORTS and _refuses_effort(complaint, effort):
+        effort, named = sent.get(EFFORT), _EFFORT
+        if effort is None:
+            effort, named = _effort_in(sent.get(CONFIG)), _EFFORT_OF_CONFIG
+        is_of_config = named is _EFFORT_OF_CONFIG and _REFUSED.search(complaint)
+        if effort in EFFORTS and named.search(complaint) and (is_of_config or _refuses_effort(complaint, effort)):
             yield self._with_efforts(_efforts_in(complaint, refused=effort))
+        if "metadata.user_id" in complaint:
+            yield replace(self, omitted=self.omitted | {METADATA})
+        other = THINKING.get(str(as_object(sent.get("thinking")).get("type")))
+        if other and _DISPLAY.search(complaint):
+            yield replace(self, shows_thinking=False)
+        if other and (_TYPE.search(complaint) or (_ADAPTIVE.search(complaint) and _REFUSED.search(complaint))):
+            yield replace(self, omitted=self.omitted | {"thinking"}) if self.thinking else replace(self, thinking=other)
+        if other and _FORCED_THINKING.search(complaint):
+            yield replace(self, thinks_when_forced=False)
         if not _REFUSED.search(complaint):
             return
-        kind = str(as_object(sent.get("thinking")).get("type"))
-        if _ADAPTIVE.search(complaint) and (other := THINKING.get(kind)):
-            yield replace(self, thinking=other)
         is_about_part = _WITHIN.search(complaint) is not None
         optional = [name for name, value in sent.items() if not is_about_part and _is_optional(name, value)]
-        named = [name for name in optional if _names(complaint, name)]
-        if EFFORT in named and (efforts := _efforts_in(complaint, refused=sent[EFFORT])):
+        refused = [name for name in optional if _names(complaint, name)]
+        if EFFORT in refused and (efforts := _efforts_in(complaint, refused=sent[EFFORT])):
             yield self._with_efforts(efforts)
-        if len(named) > 1 and "both" in complaint:
-            named = named[1:]
-        if named and not _VALUE.search(complaint):
-            yield replace(self, omitted=self.omitted | set(named))
+        if len(refused) > 1 and "both" in complaint:
+            refused = refused[1:]
+        if refused and ("unset" in complaint or not _VALUE.search(complaint)):
+            yield replace(self, omitted=self.omitted | set(refused))
         for name, other in (LIMITS, LIMITS[::-1]):
             if name in sent and name in complaint and not self.limit:
                 yield replace(self, limit=other)
         if _FORCED.search(complaint):
             yield replace(self, takes_forced_calls=False)
+
+    def _with_thinking(self, sent: Body) -> Body:
+        """The request with Anthropic's thinking in this form."""
+        given = as_object(sent.get("thinking"))
+        if given.get("type") not in tuple(THINKING):
+            return sent
+        if not self.thinks_when_forced and as_object(sent.get("tool_choice")).get("type") in FORCED:
+            return {name: value for name, value in sent.items() if name != "thinking"}
+        if self.thinking and self.thinking != given["type"]:
+            return sent | _thinking(self.thinking, limit=sent.get("max_tokens"))
+        if not self.shows_thinking:
+            sent["thinking"] = {name: value for name, value in given.items() if name != "display"}
+        return sent
+
+    def _with_calls(self, sent: Body) -> Body:
+        if not self.takes_forced_calls and sent.get("tool_choice") not in (*IDLE, "none", {"type": "none"}):
+            is_anthropic = as_object(sent["tool_choice"]).get("type") in FORCED
+            sent["tool_choice"] = {"type": "auto"} if is_anthropic else "auto"
+        return sent
+
+    def _config(self, config: Body) -> Body:
+        """Anthropic's `output_config` with an effort that the server knows, or without one."""
+        rest = {name: value for name, value in config.items() if name != "effort"}
+        return rest if EFFORT in self.omitted else rest | {"effort": _nearest(config["effort"], self.efforts)}
 
     def _with_efforts(self, efforts: tuple[str, ...]) -> ServerForm:
         """The form with the efforts that a server knows; without an effort if it knows none but "none"."""
@@ -156,8 +198,27 @@ class ServerForm:
 
 def _is_optional(name: str, value: object) -> bool:
     """Whether a field may be left out."""
-    is_effort_alone = name == "output_config" and "format" not in as_object(value)
+    is_effort_alone = name == CONFIG and "format" not in as_object(value)
     return name not in DECIDING or value in IDLE or (name, value) == ("n", 1) or is_effort_alone
+
+
+def with_room_for_thoughts(sent: Body) -> Body:
+    """The request whose budget of Anthropic's thinking is below its limit, as the API requires.
+
+    The budget is half of a limit that is too small for it; below the API's least budget the model does not think.
+    """
+    thinking, limit = as_object(sent.get("thinking")), sent.get("max_tokens")
+    budget = thinking.get("budget_tokens")
+    if not isinstance(budget, int) or not isinstance(limit, int) or budget < limit:
+        return sent
+    half = limit // 2
+    return sent | {"thinking": thinking | {"budget_tokens": half} if half >= BUDGETS[0] else {"type": "disabled"}}
+
+
+def _effort_in(config: object) -> str:
+    """The effort in Anthropic's `output_config`, "" without a known one."""
+    effort = as_object(config).get("effort")
+    return effort if effort in EFFORTS else ""
 
 
 def _thinking(kind: str, *, limit: object) -> Body:
@@ -174,13 +235,16 @@ def _names(complaint: str, name: str) -> bool:
     spelled = re.escape(name).replace("_", "[_ ]?")
     if name.endswith("_penalty") and re.search(r"(?<![a-z_])penalty\b", complaint, re.IGNORECASE):
         return True
-    if name == "output_config" and "effort parameter" in complaint:
+    if name == CONFIG and "effort parameter" in complaint:
+        return True
+    if name == "thinking" and "support thinking" in complaint:
         return True
     if "_" in name or name in PLAIN_WORDS:
         return bool(re.search(rf"(?<![a-z_]){spelled}(?![a-z_])", complaint, re.IGNORECASE))
     return bool(
         re.search(
             rf"""['"`]/?{spelled}\\*['"`](?!\s*:)|unknown name \\*['"]{spelled}\b|\bbody\.{spelled}\b"""
+            rf"""|key \[{spelled}\]|['"]message['"]: ['"].{{0,40}}\b{spelled}: """
             rf"""|(?:parameter|argument|field|propert|key)\w*(?: supplied| not allowed)?:? (?:\w+, )*{spelled}\b"""
             rf"""|(?:\n|\\n){spelled}(?:\n|\\n)|['"]{spelled}['"]:\s*\[\s*['"](?:unknown|extra)""",
             complaint,
@@ -192,9 +256,8 @@ def _names(complaint: str, name: str) -> bool:
 
 
 def _refuses_effort(complaint: str, effort: object) -> bool:
-    """Whether an error says that a server does not know an effort."""
-    is_other = _OTHER_EFFORT.search(complaint) or re.search(rf"['\"`]{effort}['\"`]", complaint)
-    return bool(_EFFORT.search(complaint) and is_other)
+    """Whether an error about the effort says that a server does not know it."""
+    return bool(_OTHER_EFFORT.search(complaint) or re.search(rf"['\"`]{effort}['\"`]", complaint))
 
 
 def _efforts_in(complaint: str, *, refused: object) -> tuple[str, ...]:

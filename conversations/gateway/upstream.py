@@ -183,7 +183,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
                     learn_dialect(target.base_url, target.model, Options(reports_usage=False))
                 adds = False
             elif (
-                refused_images.are_too_large(status, complaint)
+                refused_images.some_are_refused(status, complaint)
                 and (fewer := await asyncio.to_thread(refused_images.without_oldest, sent["messages"]))
                 is not sent["messages"]
             ):

@@ -98,6 +98,19 @@ def test_an_agent_lives_through_compactions_with_its_own_blocks(claude: Caller) 
     assert any("ummary" in block["text"] and block["cache_control"] for block in sent.body["system"][len(SYSTEM) :])
 
 
+def test_thoughts_leave_room_for_the_answer_in_a_full_window(claude: Caller) -> None:
+    """Claude Code asks for 31,999 tokens of thoughts in 32,000: the limit is lowered to the room that there is."""
+    messages = [{"role": "user", "content": "Read all files."}]
+    for number in range(40):
+        messages += step(number, claude.topic)
+    claude.served.llm.enqueue("All read.", thoughts="Enough.")
+    thinking = {"type": "enabled", "budget_tokens": 31_999}
+    assert ask(claude, messages, max_tokens=32_000, thinking=thinking, stream=True).stop_reason == "end_turn"
+    sent = claude.served.llm.last_request.body
+    budget, limit = sent["thinking"]["budget_tokens"], sent["max_tokens"]
+    assert 1_024 <= budget < limit < 9_000
+
+
 def test_a_beta_that_a_server_refuses_is_left_out_and_not_sent_again(claude: Caller) -> None:
     llm = claude.served.llm
     llm.enqueue(status=400, message="invalid beta flag")

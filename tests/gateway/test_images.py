@@ -10,7 +10,7 @@ import anthropic
 import openai
 import pytest
 
-from conversations.llm.providers.refused_images import are_too_large, without_oldest
+from conversations.llm.providers.refused_images import some_are_refused, without_oldest
 from tests.gateway.caller import Caller
 
 LEFT_OUT = "left out, as the provider takes no request with all images]"
@@ -21,10 +21,13 @@ REFUSALS = [
     (400, "At most 2 image(s) may be provided in one prompt."),
     (400, "Too many images in request: 21 > 20"),
     (422, "images: the maximum is 10"),
+    (400, "Could not process image"),  # Anthropic
+    (400, "Unable to process input image. Please retry or report in"),  # Gemini
+    (400, "You uploaded an unsupported image. Please make sure your image has one of the following formats: ['png']."),
+    (400, "Invalid image data."),
 ]
 OTHERS = [
     (400, "This model does not support image input."),
-    (400, "Invalid image data."),
     (400, "context_length_exceeded"),
     (500, "Too many images"),
     (429, "Request too large for gpt-4o: limit 30000 tokens per minute"),
@@ -45,12 +48,12 @@ def history(images: int) -> list[Any]:
 
 @pytest.mark.parametrize(("status", "complaint"), REFUSALS)
 def test_refusals_of_size_and_of_images_are_known(status: int, complaint: str) -> None:
-    assert are_too_large(status, complaint)
+    assert some_are_refused(status, complaint)
 
 
 @pytest.mark.parametrize(("status", "complaint"), OTHERS)
 def test_other_refusals_are_none_of_them(status: int, complaint: str) -> None:
-    assert not are_too_large(status, complaint)
+    assert not some_are_refused(status, complaint)
 
 
 def test_the_older_half_gives_way_each_time_and_the_caller_s_messages_stay() -> None:

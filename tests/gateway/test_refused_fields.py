@@ -212,7 +212,8 @@ FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
      {"tools": [{"type": "function", "function": {"name": "a", "strict": True}}]},
      {"tools": [{"type": "function", "function": {"name": "a"}}]}),
     ("messages[0].content[0].cache_control: Extra inputs are not permitted",
-     {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi.", "cache_control": {"type": "x"}}]}]},
+     {"messages": [{"role": "user", "content": [
+         {"type": "text", "text": "Hi.", "cache_control": {"type": "ephemeral"}}]}]},
      {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}]}),
     ("messages.0.name: Extra inputs are not permitted",
      {"messages": [HI | {"name": "Bob"}]}, {"messages": [{"role": "user", "content": "Bob: Hi."}]}),

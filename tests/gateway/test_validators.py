@@ -604,7 +604,7 @@ def test_an_effort_becomes_the_nearest_that_is_listed_or_is_left_out(complaint: 
 
 @pytest.mark.parametrize("complaint", MANY_IMAGES)
 def test_a_limit_of_images_is_not_taken_for_a_model_without_eyes(complaint: str) -> None:
-    assert refused_images.are_too_large(400, complaint)
+    assert refused_images.some_are_refused(400, complaint)
     assert corrections.named_in(complaint, with_content([IMAGE]), status=400) is None
 
 

@@ -120,7 +120,7 @@ def _messages(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
     parts, others = list[Json](), list[int]()
     for at_block, (place, block) in blocks:
         if block["type"] != "tool_result":
-            parts.append(_part(place, block))
+            parts.append(part_of(place, block))
             others.append(at_block)
             continue
         id, inner = block.get("tool_use_id"), block.get("content") or ""
@@ -129,7 +129,8 @@ def _messages(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
         held = [{"type": "text", "text": inner}] if isinstance(inner, str) else inner
         if not isinstance(held, list):
             raise _fault(f"{place}.content", "must be text, or a list of blocks.")
-        found = [_part(f"{place}.content[{at}]", _block(f"{place}.content[{at}]", one)) for at, one in enumerate(held)]
+        places = [f"{place}.content[{at}]" for at in range(len(held))]
+        found = [part_of(at, _block(at, one)) for at, one in zip(places, held, strict=True)]
         text = "\n\n".join(one["text"] for one in found if one["type"] == "text")
         said = ERROR + text if block.get("is_error") else text
         yield {"role": "tool", "tool_call_id": id, "content": said}, [at_block]
@@ -143,7 +144,7 @@ def _messages(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
         yield {"role": role, "content": parts}, others
 
 
-def _part(place: str, block: Json) -> Json:
+def part_of(place: str, block: Json) -> Json:
     """A block as a part of a message: a text, or an image."""
     given = block.get("source")
     source: Json = given if isinstance(given, dict) else {}

@@ -27,10 +27,10 @@ the most that the API takes."""
 def with_summary(given: Json, history: History, state: State) -> Json:
     """The caller's body `given` with the summary and the recalled passages in place of the summarised messages."""
     kept = assemble(history, state)[len(history.lead) + state.is_summary :]
-    messages = _joined(_message(raw, given["messages"]) for raw in kept)
+    messages = joined(_message(raw, given["messages"]) for raw in kept)
     if not messages or messages[0]["role"] != "user":
         messages.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
-    system, tools = _blocks(given.get("system") or []), list(given.get("tools") or ())
+    system, tools = as_blocks(given.get("system") or []), list(given.get("tools") or ())
     system += [{"type": "text", "text": text_of(raw)} for raw in history.lead if isinstance(raw, Read)]
     mark = next(iter(_marks([*tools, *system, *_all(messages)])), CACHE_MARK[MARK])
     tools, system = _unmarked(tools, but_last=not _marks(system)), _unmarked(system, but_last=True)
@@ -44,8 +44,8 @@ def _message(raw: Raw, given: Sequence[Json]) -> Json:
     """A message as the blocks that it was read from, or, if it has changed since, as new blocks."""
     role = "assistant" if ROLES[raw["role"]] == "assistant" else "user"
     if isinstance(raw, Read):
-        content = given[raw.number]["content"]
-        return {"role": role, "content": _blocks(content if raw.blocks is None else [content[at] for at in raw.blocks])}
+        blocks = as_blocks(given[raw.number]["content"])
+        return {"role": role, "content": blocks if raw.blocks is None else [blocks[at] for at in raw.blocks]}
     return {"role": role, "content": [*_made(raw)]}
 
 
@@ -68,11 +68,12 @@ def _made(raw: Raw) -> Iterator[Json]:
         }
 
 
-def _blocks(content: Any) -> list[Json]:
+def as_blocks(content: Any) -> list[Json]:
+    """A new list of the blocks of a content: a text is one block."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-def _joined(messages: Iterable[Json]) -> list[Json]:
+def joined(messages: Iterable[Json]) -> list[Json]:
     """The messages with neighbours of one role in one, as the API reads them, without empty ones."""
     joined: list[Json] = []
     for message in messages:

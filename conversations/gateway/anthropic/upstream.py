@@ -8,19 +8,23 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 from django.conf import settings
 
+from conversations.gateway.anthropic.blocks import part_of
+from conversations.gateway.anthropic.compacted import as_blocks, joined
 from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.server_form import ServerForm, known_form, learn_form
-from conversations.gateway.upstream import Target, Upstream, accepted, target_of
+from conversations.gateway.upstream import MAX_FORMS, Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
 from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.choices import as_object
 from conversations.llm.providers.complaints import complaint_in, own_words
+from conversations.llm.providers.corrections import Correction
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
 from conversations.llm.providers.reported_usage import CACHE_PARTS, later_usage, plausible, spent_on_message
@@ -32,6 +36,14 @@ PASSED = ("anthropic-version", BETAS)
 """Headers that go on to the provider."""
 _BETA_REFUSED = re.compile(
     r"invalid beta|anthropic-beta|\bbeta\b.{0,40}not (?:yet )?(?:available|supported)", re.IGNORECASE
+)
+_DOCUMENTS_REFUSED = re.compile(
+    r"input tag ['\"`]document|\b(?:pdf|documents?)\b.{0,40}(?:not support|unsupported|not (?:allowed|enabled))"
+    r"|(?:not support|unsupported|unknown variant).{0,40}\b(?:pdf|documents?)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_SYSTEM_ROLE_REFUSED = re.compile(
+    r"unexpected role.{0,4}system|\brole\b.{0,40}['\"`]user['\"`],? (?:or|and) ['\"`]assistant", re.IGNORECASE
 )
 _without_betas: set[tuple[str, str]] = set()
 """(base URL, model) of the servers that have refused a header of BETAS since this process began."""
@@ -71,15 +83,19 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
         passed.pop(BETAS, None)
     options = {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout)), "headers": passed}
     known = corrections.known(target.base_url, target.model)
-    own = corrections.corrected(_with_own_thoughts(body), known) | {"model": target.model}
+    own = corrections.corrected(_with_own_thoughts(body), known, among=_CORRECTIONS) | {"model": target.model}
     form = certain_form = known_form(who)
+    tried = 0
     while True:
+        tried += 1
         request = form.applied(own)
         try:
             response = await client.post(
                 "/v1/messages", body=request, cast_to=http.Response, stream=True, options=options
             )
         except sdk.APIStatusError as refusal:
+            if tried == MAX_FORMS:
+                raise
             status, complaint = refusal.status_code, complaint_in(refusal.body)
             if BETAS in passed and status == 400 and _BETA_REFUSED.search(complaint):
                 del passed[BETAS]
@@ -87,10 +103,11 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
                     _without_betas.add((target.base_url, target.model))
             elif instead := await asyncio.to_thread(_accepted_instead, own, status, complaint):
                 own = instead
-            elif correction := corrections.named_in(complaint, own, status=status):
-                if corrections.named_in(await asyncio.to_thread(own_words, complaint, body), own, status=status):
+            elif correction := corrections.named_in(complaint, own, status=status, among=_CORRECTIONS):
+                certain = await asyncio.to_thread(own_words, complaint, body)
+                if corrections.named_in(certain, own, status=status, among=_CORRECTIONS) == correction:
                     corrections.learn(target.base_url, target.model, frozenset({correction}))
-                own = corrections.corrected(own, frozenset({correction}))
+                own = corrections.corrected(own, frozenset({correction}), among=_CORRECTIONS)
             elif other := await asyncio.to_thread(form.after, complaint, request, status=status):
                 certain = await asyncio.to_thread(own_words, complaint, body)
                 is_known = certain_form == form and other == form.after(certain, request, status=status)
@@ -103,16 +120,54 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
 
 
 def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:
-    """The body without refused parts, which are thoughts signed by another model or provider, or old images.
+    """The body without refused parts, which are thoughts signed by another model or provider, or some images.
 
     None if the refusal is about something else.
     """
-    if refused_images.are_too_large(status, complaint) and isinstance(messages := body.get("messages"), list):
+    if refused_images.some_are_refused(status, complaint) and isinstance(messages := body.get("messages"), list):
         fewer = refused_images.without_oldest(messages)
         return body | {"messages": fewer} if fewer is not messages else None
     if status == 400 and are_refused(complaint, body) and (bare := _without_thoughts(body)) != body:
         return bare
     return None
+
+
+def _with_document_texts(body: Mapping[str, Any]) -> Json:
+    """The body with the text of each document, for a provider that reads no files."""
+    return {**body, "messages": [_with_texts(message) for message in body["messages"]]}
+
+
+def _with_texts(message: Json) -> Json:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return message | {"content": [_as_text(part) for part in content]}
+
+
+def _as_text(part: Json) -> Json:
+    return part_of("", part) if part.get("type") == "document" else _with_texts(part)
+
+
+def _without_system_role(body: Mapping[str, Any]) -> Json:
+    """The body with its first system messages among the instructions, and later ones as messages of the user."""
+    messages = body["messages"]
+    first = list(takewhile(lambda message: message.get("role") == "system", messages))
+    if not any(message.get("role") == "system" for message in messages):
+        return dict(body)
+    rest = joined(
+        {"role": "user" if one["role"] == "system" else one["role"], "content": as_blocks(one["content"])}
+        for one in messages[len(first) :]
+    )
+    contents = [body.get("system") or [], *(one["content"] for one in first)]
+    system = [block for content in contents for block in as_blocks(content)]
+    return {**body, "messages": rest} | ({"system": system} if system else {})
+
+
+_CORRECTIONS = (
+    Correction("document texts", _DOCUMENTS_REFUSED.search, _with_document_texts),
+    Correction("no system role", _SYSTEM_ROLE_REFUSED.search, _without_system_role),
+    *corrections.CORRECTIONS,
+)
 
 
 def _with_own_thoughts(body: Json) -> Json:

@@ -24,7 +24,8 @@ STRUCTURE = ("role", "type")
 """Fields whose names and values are the protocol's own words."""
 PROTOCOL = frozenset({
     *STRUCTURE, *TEXT_FIELDS, DETAILS, "content", "name", "image_url", "id", "tool_calls", "tool_call_id", "signature",
-    "cache_control", "strict", "annotations", "refusal", "function_call",
+    "cache_control", "ttl", "scope", "strict", "annotations", "citations", "caller", "refusal", "function_call",
+    "defer_loading", "input_examples", "eager_input_streaming", "allowed_callers",
 })  # fmt: skip
 """Names of fields of messages and tools, which an error of the server may name."""
 
@@ -33,8 +34,9 @@ _WORD = re.compile(r"\w+")
 
 
 def complaint_in(body: object) -> str:
-    """The text of a refusal's body, cut at MAX_READ_CHARS."""
-    return str(body)[:MAX_READ_CHARS]
+    """The text of a refusal's body, or of the `error` in it, cut at MAX_READ_CHARS."""
+    inner = body.get("error") if isinstance(body, Mapping) else None
+    return str(inner if isinstance(inner, Mapping) else body)[:MAX_READ_CHARS]
 
 
 def own_words(complaint: str, request: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ class Correction:
 
 
 CORRECTIONS = (
+    Correction("no images in results", refused_images.IN_RESULTS_REFUSED.search, refused_images.without_results),
     Correction("no images", refused_images.are_unsupported, refused_images.without_images),
     Correction("single calls", strict_messages.SINGLE_CALLS.search, strict_messages.with_single_calls),
     Correction("signatures", thoughts.SIGNATURE_MISSING.search, required_thoughts.with_signatures),
@@ -39,10 +40,13 @@ CORRECTIONS = (
     Correction("plain schemas", plain_schemas.REFUSED.search, plain_schemas.with_plain_schemas),
     Correction("contents", strict_messages.EMPTY_REFUSED.search, strict_messages.with_contents),
     Correction("no strict", plain_messages.STRICT_REFUSED.search, plain_messages.without_strict),
-    Correction("plain marks", plain_messages.PLAIN_MARKS.search, plain_messages.with_plain_marks),
+    Correction("plain marks", plain_messages.TTL_REFUSED.search, plain_messages.with_plain_marks),
+    # Anthropic's own fields of a mark are newer than the mark, which saves much: they go first.
+    Correction("plain marks", plain_messages.MARKS_REFUSED.search, plain_messages.with_plain_marks),
     Correction("no marks", plain_messages.MARKS_REFUSED.search, plain_messages.without_marks),
     Correction("no speakers", plain_messages.SPEAKER_REFUSED.search, plain_messages.without_speakers),
     Correction("no developer", plain_messages.DEVELOPER_REFUSED.search, plain_messages.without_developer),
+    Correction("system text", plain_messages.SYSTEM_REFUSED.search, plain_messages.with_system_text),
     Correction("no nulls", plain_messages.NULL_REFUSED.search, plain_messages.without_nulls),
     Correction("no parts", plain_messages.PARTS_REFUSED.search, plain_messages.without_parts),
     # "must be a string" is said of a list and of null.
@@ -66,18 +70,22 @@ def learn(base_url: str, model: str, names: frozenset[str]) -> None:
         _learned[base_url, model] = known(base_url, model) | names
 
 
-def named_in(complaint: str, body: Mapping[str, Any], *, status: int) -> str | None:
+def named_in(
+    complaint: str, body: Mapping[str, Any], *, status: int, among: tuple[Correction, ...] = CORRECTIONS
+) -> str | None:
     """The name of the correction that an error asks for; None if there is none that would change the request."""
     if status not in STATUSES:
         return None
-    fitting = (one for one in CORRECTIONS if one.is_meant(complaint) and one.apply(body) != body)
+    fitting = (one for one in among if one.is_meant(complaint) and one.apply(body) != body)
     return next((one.name for one in fitting), None)
 
 
-def corrected(body: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+def corrected(
+    body: Mapping[str, Any], names: frozenset[str], *, among: tuple[Correction, ...] = CORRECTIONS
+) -> dict[str, Any]:
     """The request with the corrections of these names."""
     sent = dict(body)
-    for one in CORRECTIONS:
+    for one in among:
         if one.name in names:
             sent = one.apply(sent)
     return sent

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from compression.core.lazy_pattern import lazy_pattern
+from conversations.llm.providers.cache_breakpoints import BREAKPOINT
 from conversations.llm.providers.chat_templates import CONTINUATION
 from conversations.llm.providers.refused_images import without_images
 from conversations.llm.providers.tool_naming import fitting_name
@@ -23,23 +24,26 @@ _UNKNOWN = (
 )
 _INDEX = r"""['"\]]{0,2}[\[.,:/ {"]{1,4}\d"""
 """The place of a message or a tool: `messages.2`, `messages[2]`, `/messages/2`, `"messages": {"2"`."""
-_OF_ANSWERS = r"\b(?:annotations|refusal|function_call)\b"
+_OF_ANSWERS = r"\b(?:annotations|refusal|function_call|citations|caller)\b"
 """Fields of messages that only answers have."""
 FLAGS = re.IGNORECASE | re.DOTALL
 STRICT_REFUSED = lazy_pattern(
     rf"mixed values for .?strict|\bstrict\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}\bstrict\b", FLAGS
 )
 MARKS_REFUSED = lazy_pattern(
-    rf"cache_control(?![\w.]*\.(?:scope|ttl)).{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}cache_control", FLAGS
+    rf"(?:cache_control(?![\w.]*\.(?:scope|ttl))|prompt cach(?:e|ing)).{{0,80}}(?:{_UNKNOWN}|not enabled)"
+    rf"|(?:{_UNKNOWN}|not allow).{{0,40}}(?:cache_control|prompt cach(?:e|ing))",
+    FLAGS,
 )
-PLAIN_MARKS = lazy_pattern(r"cache_control[\w.]*\.(?:scope|ttl)\b", FLAGS)
+TTL_REFUSED = lazy_pattern(r"\bttl\b.{0,4}['\"]1h|cache_control.{0,40}\b(?:scope|ttl)\b", FLAGS)
 FIELDS_REFUSED = lazy_pattern(
     rf"\bmessages?{_INDEX}.{{0,160}}(?:{_UNKNOWN}|\bnull\b)|(?:{_UNKNOWN}|too short).{{0,80}}\bmessages?{_INDEX}"
-    rf"|{_UNKNOWN}.{{0,40}}{_OF_ANSWERS}|{_OF_ANSWERS}.{{0,40}}{_UNKNOWN}",
+    rf"|{_UNKNOWN}.{{0,40}}{_OF_ANSWERS}|{_OF_ANSWERS}.{{0,40}}{_UNKNOWN}|citations.{{0,40}}valid list",
     FLAGS,
 )
 TOOLS_REFUSED = lazy_pattern(
-    rf"\btools?{_INDEX}(?!.{{0,80}}(?:schema|parameters)).{{0,120}}{_UNKNOWN}|{_UNKNOWN}.{{0,80}}\btools?{_INDEX}",
+    rf"\btools?{_INDEX}(?!.{{0,80}}(?:schema|parameters)).{{0,120}}{_UNKNOWN}|{_UNKNOWN}.{{0,80}}\btools?{_INDEX}"
+    rf"|{_UNKNOWN}.{{0,20}}\b(?:defer_loading|input_examples|eager_input_streaming|allowed_callers)\b",
     FLAGS,
 )
 SPEAKER_REFUSED = lazy_pattern(rf"messages?\b.{{0,40}}\bname\b.{{0,80}}{_UNKNOWN}|{_UNKNOWN}.{{0,40}}'name'", FLAGS)
@@ -60,6 +64,9 @@ PARTS_REFUSED = lazy_pattern(
     r"|parsing value: \[.{0,40}content|untagged enum \w*content|content type: \[\]"
     r"|not .{0,2}list.{0,3} to str|'list' object has no attribute",
     FLAGS,
+)
+SYSTEM_REFUSED = lazy_pattern(
+    r"\bsystem\b.{0,60}(?:valid string|expected a string)|(?:array|list|sequence).{0,80}\bsystem\b.{0,12}string", FLAGS
 )
 NULL_REFUSED = lazy_pattern(
     r"(?<!reasoning_)content.{0,80}"
@@ -123,6 +130,14 @@ def without_developer(body: Mapping[str, Any]) -> Json:
 def without_parts(body: Mapping[str, Any]) -> Json:
     """The request whose contents are one text each; a line stands for each image."""
     return _with_messages(without_images(body), _with_text)
+
+
+def with_system_text(body: Mapping[str, Any]) -> Json:
+    """The request whose instructions are one text, in Anthropic's field for them."""
+    system = body.get("system")
+    if not isinstance(system, list) or not all(_is_text(part) for part in system):
+        return dict(body)
+    return {**body, "system": "\n\n".join(part["text"] for part in system)}
 
 
 def without_nulls(body: Mapping[str, Any]) -> Json:
@@ -190,7 +205,11 @@ def _with_marks(body: Mapping[str, Any], change: Callable[[Json], Json]) -> Json
 
 _MESSAGE = {"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "cache_control"}
 _CALL = {"id", "type", "function", "custom", EXTRA}
-_USE = {"type", "id", "name", "input", "cache_control"}
+_BLOCKS = {
+    "tool_use": {"type", "id", "name", "input", "cache_control"},
+    "text": {"type", "text", "cache_control", BREAKPOINT},
+}
+"""The fields of a request's blocks, for the kinds that have more of them in answers."""
 _TOOL = {"type", "name", "description", "input_schema", "function", "custom", "cache_control"}
 
 
@@ -202,17 +221,20 @@ def _with_known_fields(message: Json) -> Json:
     if isinstance(calls := known.get("tool_calls"), list):
         known["tool_calls"] = [_only(call, _CALL) for call in calls]
     if isinstance(content := known.get("content"), list):
-        known["content"] = [_only(part, _USE) if _is_use(part) else part for part in content]
+        known["content"] = [_known_block(part) for part in content]
     return known
 
 
-def _is_use(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "tool_use"
+def _known_block(part: Any) -> Any:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return _only(part, _BLOCKS[kind]) if kind in _BLOCKS else part
 
 
 def _plain_tool(tool: Any) -> Any:
     if not isinstance(tool, dict) or tool.get("type", "custom") not in ("custom", "function"):
         return tool  # of the provider's own
+    if "input_schema" in tool:
+        return _only(tool, _TOOL - {"type"})  # Anthropic's newer name of what has no other type
     return _with_function(_only(tool, _TOOL), lambda one: _only(one, {"name", "description", "parameters", "strict"}))
 
 
@@ -233,9 +255,13 @@ def _without_speaker(message: Json) -> Json:
 
 
 def _with_text(message: Json) -> Json:
+    """A message, or the result of a tool, whose content is a text if it has no other parts; so are results in it."""
     content = message.get("content")
-    if not isinstance(content, list) or not all(_is_text(part) for part in content):
+    if not isinstance(content, list):
         return message
+    if not all(_is_text(part) for part in content):
+        parts = [_with_text(part) if isinstance(part, dict) else part for part in content]
+        return message if parts == content else message | {"content": parts}
     return message | {"content": "\n\n".join(part["text"] for part in content)}
 
 

@@ -399,7 +399,8 @@ class Provider(ABC):
         self, way: RequestForm, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
     ) -> RequestForm | None:
         """The form to try after a refusal; None if the refusal suggests none."""
-        if refused_images.are_too_large(status, complaint) and (images := refused_images.images_in(sent["messages"])):
+        images = refused_images.images_in(sent["messages"])
+        if images and refused_images.some_are_refused(status, complaint):
             return replace(way, images=images // 2)
         if correction := corrections.named_in(complaint, sent, status=status):
             return replace(way, corrections=way.corrections | {correction})

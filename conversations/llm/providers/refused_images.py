@@ -1,4 +1,4 @@
-"""Replaces images by text in a request that its server refuses for them: for their number, their size, or at all.
+"""Replaces images by text in a request that its server refuses for their number, size or data, or for having any.
 
 A request has all images of a conversation. A line with its kind and size stands for each one that is left out.
 """
@@ -30,7 +30,17 @@ _UNSUPPORTED = lazy_pattern(
     r"|不支持.{0,4}(?:图片|图像|多模态)|data required for image input"
     r"|(?:(?:not?|n['’]t) (?:support|accept|allow)|unsupported|support only text"
     r"|cannot (?:read|process|handle))\w*.{0,40}\b(?:images?|image_url|vision|multi-?modal)\b"
-    r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
+    r"|(?:unknown variant|expected).{0,30}image_url|input tag ['\"`]image|no endpoints found that support image|mmproj",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNREADABLE = lazy_pattern(
+    r"(?:(?:could|can) ?not|unable to|failed to) (?:process|decode|read|parse)\b.{0,20}\bimages?\b"
+    r"|unsupported image\b.{0,200}formats|invalid[_ ]image|image_parse_error|image\b.{0,40}\b(?:is|be) corrupt",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The words of an error about images that cannot be read."""
+IN_RESULTS_REFUSED = lazy_pattern(
+    r"tool_result.{0,40}input tag ['\"`]image|images?\b.{0,40}tool.results?|tool.results?\b.{0,40}not.{0,20}images?",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_IMAGE = lazy_pattern(r"at most 0 image", re.IGNORECASE)
@@ -47,13 +57,13 @@ Place = tuple[list[Any], int, str]
 """(a content, the place of an image in it, the image's kind and size)."""
 
 
-def are_too_large(status: int, complaint: str) -> bool:
-    """Whether a provider refuses the size of a body, or its images, in an error with this status and text."""
+def some_are_refused(status: int, complaint: str) -> bool:
+    """Whether a provider refuses some images, for their number, size or data, in an error with this status and text."""
     said = complaint[:MAX_READ_CHARS]
     if status == TOO_LARGE:
         return True
     return status in (400, 422) and bool(
-        _TOO_LARGE.search(said) or (_IMAGES.search(said) and not _NO_IMAGE.search(said))
+        _TOO_LARGE.search(said) or _UNREADABLE.search(said) or (_IMAGES.search(said) and not _NO_IMAGE.search(said))
     )
 
 
@@ -68,6 +78,27 @@ def without_images(body: Mapping[str, Any]) -> Json:
     messages = body.get("messages")
     left = _newest(messages, 0, note="not sent, as this model takes no images") if isinstance(messages, list) else None
     return dict(body) | ({"messages": left} if left else {})
+
+
+def without_results(body: Mapping[str, Any]) -> Json:
+    """The request with the images in results of Anthropic's form behind all results of their message."""
+    messages = body.get("messages")
+    return dict(body) | ({"messages": [_moved(one) for one in messages]} if isinstance(messages, list) else {})
+
+
+def _moved(message: Json) -> Json:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    results, images = [], list[Any]()
+    for part in content:
+        inner = part.get("content") if isinstance(part, dict) and part.get("type") == "tool_result" else None
+        pictures = [one for one in inner if isinstance(one, dict) and _name(one)] if isinstance(inner, list) else []
+        if isinstance(inner, list) and pictures:
+            part = part | {"content": [one for one in inner if one not in pictures]}
+            images += [{"type": "text", "text": f"Image in the result of {part.get('tool_use_id')}:"}, *pictures]
+        results.append(part)
+    return message | {"content": [*results, *images]} if images else message
 
 
 def without_oldest(messages: list[Json]) -> list[Json]:
