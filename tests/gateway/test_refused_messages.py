@@ -215,6 +215,7 @@ async def test_fields_of_answers_do_not_go_back(llm: LlmServer, profile: ModelPr
         "messages.4.content.0: Input tag 'document' found using 'type' does not match any of the expected tags: 'text'",
         "'claude-3-haiku-20240307' does not support PDF input.",
         "unsupported content block type: document",
+        "#/messages/4/content/0/type: document is not a valid enum value",
     ],
 )
 async def test_a_document_goes_as_text_to_a_server_that_reads_none(
@@ -227,6 +228,23 @@ async def test_a_document_goes_as_text_to_a_server_that_reads_none(
     read = [sent["messages"][2]["content"][0]["content"][0], sent["messages"][4]["content"][0]]
     assert all(one["type"] == "text" and "PDF" in one["text"].upper() for one in read), read
     assert sent["messages"][4]["content"][1] == {"type": "text", "text": "And now?"}
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "messages.1.content.0: Input tag 'thinking' found using 'type' does not match any of the expected tags: 'text'",
+        "messages.1.content[0]: unknown variant `thinking`, expected one of `text`, `image`, `tool_use`, `tool_result`",
+        "#/messages/1/content/0/type: thinking is not a valid enum value",
+        "unknown content block type: thinking",
+    ],
+)
+async def test_thoughts_do_not_go_back_to_a_server_that_knows_no_such_blocks(
+    llm: LlmServer, profile: ModelProfile, refusal: str
+) -> None:
+    sent = await sent_after(llm, profile, refusal, body=BODY)
+    assert sent["messages"][1]["content"] == BODY["messages"][1]["content"][1:]
+    assert sent["thinking"] == BODY["thinking"]
 
 
 async def test_images_in_results_stand_behind_them_where_a_server_wants_text(

@@ -37,9 +37,13 @@ PASSED = ("anthropic-version", BETAS)
 _BETA_REFUSED = re.compile(
     r"invalid beta|anthropic-beta|\bbeta\b.{0,40}not (?:yet )?(?:available|supported)", re.IGNORECASE
 )
+_KIND_UNKNOWN = r"(?:input tag|variant|\btype)\W{{1,4}}{kind}\b|\b{kind} is not a valid enum"
+"""The words of a server that does not know a kind of blocks."""
+_THOUGHTS_UNKNOWN = re.compile(_KIND_UNKNOWN.format(kind="(?:redacted_)?thinking"), re.IGNORECASE)
 _DOCUMENTS_REFUSED = re.compile(
-    r"input tag ['\"`]document|\b(?:pdf|documents?)\b.{0,40}(?:not support|unsupported|not (?:allowed|enabled))"
-    r"|(?:not support|unsupported|unknown variant).{0,40}\b(?:pdf|documents?)\b",
+    _KIND_UNKNOWN.format(kind="document")
+    + r"|\b(?:pdf|documents?)\b.{0,40}(?:not support|unsupported|not (?:allowed|enabled))"
+    r"|(?:not support|unsupported).{0,40}\b(?:pdf|documents?)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _SYSTEM_ROLE_REFUSED = re.compile(
@@ -127,7 +131,8 @@ def _accepted_instead(body: Json, status: int, complaint: str) -> Json | None:
     if refused_images.some_are_refused(status, complaint) and isinstance(messages := body.get("messages"), list):
         fewer = refused_images.without_oldest(messages)
         return body | {"messages": fewer} if fewer is not messages else None
-    if status == 400 and are_refused(complaint, body) and (bare := _without_thoughts(body)) != body:
+    is_about_signature = status == 400 and not _THOUGHTS_UNKNOWN.search(complaint)
+    if is_about_signature and are_refused(complaint, body) and (bare := _without_thoughts(body)) != body:
         return bare
     return None
 
@@ -163,13 +168,6 @@ def _without_system_role(body: Mapping[str, Any]) -> Json:
     return {**body, "messages": rest} | ({"system": system} if system else {})
 
 
-_CORRECTIONS = (
-    Correction("document texts", _DOCUMENTS_REFUSED.search, _with_document_texts),
-    Correction("no system role", _SYSTEM_ROLE_REFUSED.search, _without_system_role),
-    *corrections.CORRECTIONS,
-)
-
-
 def _with_own_thoughts(body: Json) -> Json:
     """The body without thoughts that no Claude signed: a reply of another model has our seal, or no signature."""
     return _filtered(body, lambda block: block.get("type") == "thinking" and _is_foreign(block.get("signature")))
@@ -181,8 +179,11 @@ def _is_foreign(signature: object) -> bool:
 
 def _without_thoughts(body: Json) -> Json:
     """The body without any thoughts, and without the wish for new ones, which would require the old ones."""
-    kept = {name: value for name, value in body.items() if name != "thinking"}
-    return _filtered(kept, lambda block: block.get("type") in BLOCKS)
+    return _without_thought_blocks({name: value for name, value in body.items() if name != "thinking"})
+
+
+def _without_thought_blocks(body: Mapping[str, Any]) -> Json:
+    return _filtered(dict(body), lambda block: block.get("type") in BLOCKS)
 
 
 def _filtered(body: Json, is_dropped: Callable[[Json], bool]) -> Json:
@@ -202,6 +203,14 @@ def _kept(message: Any, is_dropped: Callable[[Json], bool]) -> Any:
         return message
     blocks = [block for block in content if not (isinstance(block, dict) and is_dropped(block))]
     return message if len(blocks) == len(content) else message | {"content": blocks}
+
+
+_CORRECTIONS = (
+    Correction("no thoughts", _THOUGHTS_UNKNOWN.search, _without_thought_blocks),
+    Correction("document texts", _DOCUMENTS_REFUSED.search, _with_document_texts),
+    Correction("no system role", _SYSTEM_ROLE_REFUSED.search, _without_system_role),
+    *corrections.CORRECTIONS,
+)
 
 
 def take_event(event: list[str], tally: Tally, who: Endpoint) -> bool:

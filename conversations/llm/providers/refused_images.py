@@ -30,7 +30,8 @@ _UNSUPPORTED = lazy_pattern(
     r"|不支持.{0,4}(?:图片|图像|多模态)|data required for image input"
     r"|(?:(?:not?|n['’]t) (?:support|accept|allow)|unsupported|support only text"
     r"|cannot (?:read|process|handle))\w*.{0,40}\b(?:images?|image_url|vision|multi-?modal)\b"
-    r"|(?:unknown variant|expected).{0,30}image_url|input tag ['\"`]image|no endpoints found that support image|mmproj",
+    r"|(?:input tag|variant|\btype)\W{1,4}image\b|\bimage is not a valid enum"
+    r"|(?:unknown variant|expected).{0,30}image_url|no endpoints found that support image|mmproj",
     re.IGNORECASE | re.DOTALL,
 )
 _UNREADABLE = lazy_pattern(

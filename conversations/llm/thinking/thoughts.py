@@ -38,7 +38,7 @@ SIGNATURE_MISSING = re.compile(
 _MISSING = re.compile(r"expected .{0,3}thinking.{0,60}but found|must start with a thinking block", re.IGNORECASE)
 _REFUSED = re.compile(
     r"reasoning_content|reasoning_details|extra_content|signature|thinking.{0,3} (?:or .{0,24} )?blocks?"
-    r"|messages?[.\[]\d+.{0,60}(?:reasoning|thinking)|unknown variant .?thinking",
+    r"|messages?[.\[]\d+.{0,60}(?:reasoning|thinking)",
     re.IGNORECASE | re.DOTALL,
 )
 
