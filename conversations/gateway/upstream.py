@@ -20,15 +20,12 @@ from conversations.llm.providers.complaints import complaint_in, own_words
 from conversations.llm.providers.dialects import dialect_of, learn_dialect
 from conversations.llm.providers.fault_mapping import Endpoint, explain
 from conversations.llm.providers.openai import Options
-from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.providers.provider import CONNECT_SECONDS, MAX_FORMS, whole_seconds
 from conversations.llm.providers.registry import PROVIDERS
 from conversations.llm.providers.stated_limits import limit_of
 from conversations.llm.thinking import thoughts
 from conversations.models import ModelProfile
 from conversations.runtime import metrics
-
-MAX_FORMS = 12
-"""The most forms in which a request is sent, each after a refusal of the one before."""
 
 STATUS: dict[type[ModelError], tuple[int, str]] = {
     errors.NotConfigured: (503, "no_model"),

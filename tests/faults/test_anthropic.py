@@ -15,6 +15,7 @@ from conversations.llm.port import Reply, ReportedTokens
 from conversations.llm.providers.anthropic import Anthropic
 from conversations.llm.providers.anthropic_blocks import OPENING
 from conversations.llm.providers.anthropic_thinking import THINKING_TOKENS, Thinking
+from conversations.llm.providers.provider import MAX_FORMS
 from conversations.llm.providers.tool_naming import fitting_name
 from conversations.llm.request import Prompt
 from tests.faults.providers import (
@@ -269,6 +270,34 @@ async def test_a_model_that_always_thinks_is_found_out_and_given_room(llm, naps)
         *[(None, {"effort": "low"}, 50 + THINKING_TOKENS)] * 2,
     ]
     assert not naps
+
+
+@pytest.mark.parametrize("effort", ["", "high"])
+async def test_a_strict_server_is_asked_until_its_form_is_known(llm, naps, effort):
+    """It names one field after the other; refused forms take no attempts."""
+    model = model_at(llm.url, naps, model=f"strict-{effort}", attempts=1, effort=effort)
+    refusals = [
+        "thinking: Extra inputs are not permitted",
+        "system.0.cache_control: Extra inputs are not permitted",
+        "system: Input should be a valid string",
+        "messages.0.content: Input should be a valid string",
+    ]
+    for refusal in refusals:
+        llm.enqueue(status=400, message=refusal)
+    for _ in range(2):
+        assert "".join(delta.text for delta in await streamed(model)) == "All right."
+    sent = {"system": "Be brief.", "messages": [{"role": "user", "content": WORDS}]}
+    assert llm.last_request.body == {"model": f"strict-{effort}", "stream": True, "max_tokens": 200} | sent
+    assert len(llm.requests) <= len(refusals) + 2 and not naps
+
+
+async def test_a_server_that_knows_no_forms_at_all_is_given_up(llm, naps):
+    llm.enqueue(
+        times=50, status=400, message="messages: roles must alternate; thinking; cache_control is not supported"
+    )
+    with pytest.raises(errors.RequestRefused):
+        await completed(model_at(llm.url, naps, model="strict-0"))
+    assert len(llm.requests) <= MAX_FORMS
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,14 @@ from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.server_form import ServerForm, known_form, learn_form
-from conversations.gateway.upstream import MAX_FORMS, Target, Upstream, accepted, target_of
+from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import client_for
 from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.choices import as_object
 from conversations.llm.providers.complaints import complaint_in, own_words
 from conversations.llm.providers.corrections import Correction
 from conversations.llm.providers.fault_mapping import Endpoint
-from conversations.llm.providers.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.providers.provider import CONNECT_SECONDS, MAX_FORMS, whole_seconds
 from conversations.llm.providers.reported_usage import CACHE_PARTS, later_usage, plausible, spent_on_message
 from conversations.llm.thinking.thoughts import BLOCKS, are_refused
 from conversations.models import ModelProfile

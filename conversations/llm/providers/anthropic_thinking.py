@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -13,6 +14,12 @@ from conversations.models.model_profile import REPLY_TOKENS
 
 THINKING_TOKENS = 4_096
 """Tokens added to the reply's limit for a model that always thinks: its thoughts count towards `max_tokens`."""
+_UNKNOWN = re.compile(
+    r"(?:^|['\"])thinking: extra inputs|key \[thinking\]|not support thinking(?! type)"
+    r"|unknown (?:field|name|parameter|argument)\W{1,4}thinking\b",
+    re.IGNORECASE,
+)
+"""The words of a server that knows no option about thinking, of whichever type."""
 LEAST_BUDGET = 1_024
 """The smallest budget of thoughts that the API accepts."""
 
@@ -38,6 +45,8 @@ class Thinking(StrEnum):
     def corrected(self, complaint: str) -> Thinking | None:
         if not _is_about_thinking(complaint):
             return None
+        if self in (Thinking.DISABLED, Thinking.BETWEEN_TOOLS) and _UNKNOWN.search(complaint):
+            return Thinking.UNSAID
         ways = list(Thinking)
         return next(iter(ways[ways.index(self) + 1 :]), None)
 
@@ -91,6 +100,8 @@ class Effort:
     def corrected(self, complaint: str) -> Dialect | None:
         if not _is_about_thinking(complaint):
             return None
+        if _UNKNOWN.search(complaint):
+            return Thinking.UNSAID
         return self.plain if self.is_last else Effort(self.effort, not self.by_budget, self.plain, is_last=True)
 
 

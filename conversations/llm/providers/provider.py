@@ -45,6 +45,8 @@ from conversations.runtime import metrics
 from conversations.validation import host_of
 
 CONNECT_SECONDS = 10.0
+MAX_FORMS = 12
+"""The most forms in which a request is sent, each after a refusal of the one before."""
 PROBE_TOKENS = 32
 """The most tokens of an answer that only shows whether a model answers."""
 MAX_REPLY_CHARS = 1_000_000
@@ -91,7 +93,7 @@ class Provider(ABC):
     `timeout` is the longest silence between two pieces of a reply, in seconds. A reply has at most `max_tokens`, with
     the thoughts before it at most `most`; None: no limit is known. Each call makes at most `attempts` requests, or as
     many as its budget has left, with short pauses (`sleep`); `stream` makes no further request once it has yielded a
-    piece. A request repeated in another form for the model's chat template does not count; `remember` is called with
+    piece. A request repeated in another form after a refusal does not count, up to MAX_FORMS; `remember` is called with
     the accepted template, and `learn_limit` with the tokens that a refusal of too long a prompt names as the limit.
     `effort` is how hard the model is asked to think, "" says nothing. With a `mark`, a stream's
     request begins with it (`llm.canary`). Closing the iterator of `stream`, or cancelling the task that reads it,
@@ -341,6 +343,7 @@ class Provider(ABC):
         endpoint, way = self._endpoint, self._known_way(effort)
         client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
         sdk: Any = import_module(endpoint.library)
+        forms = 1
         while budget.take():
             sent = self._sent(body, max_tokens, way)
             try:
@@ -356,15 +359,13 @@ class Provider(ABC):
             except sdk.APIStatusError as fault:
                 complaint, status = complaint_in(fault.body), fault.status_code
                 other = self._other_way(way, complaint, body, sent, status=status)
-                if other is None:
+                if other is None or forms == MAX_FORMS:
                     raise
                 certain = await asyncio.to_thread(own_words, complaint, sent)
                 if other != self._other_way(way, certain, body, sent, status=status):
                     other = replace(other, is_doubted=True)
-                if other.template != way.template or other.images != way.images:
-                    budget.add()  # happens few times, as templates only become stricter, and images fewer by half
-                elif not budget.left:
-                    raise
+                forms += 1
+                budget.add()  # a refused form costs nothing, and the budget is for requests that are answered
                 way = other
             else:
                 await self._learn_way(way)
