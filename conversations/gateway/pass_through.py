@@ -20,7 +20,7 @@ from conversations.errors import MEDIA_TYPE, Invalid, NotFound, UnsupportedMedia
 from conversations.gateway.call_log import Call
 from conversations.gateway.request import model_of, named_by
 from conversations.gateway.upstream import accepted, target_of
-from conversations.llm.clients import client_for
+from conversations.llm.clients import OPENAI, client_for
 from conversations.llm.providers.fault_mapping import Endpoint
 from conversations.llm.providers.provider import CONNECT_SECONDS
 from conversations.models import ModelProfile
@@ -82,8 +82,8 @@ def _profile(name: str, person_id: int) -> ModelProfile:
 async def answer(passed: ForwardedCall, call: Call, held: AsyncExitStack) -> HttpResponseBase:
     """The provider's answer, unchanged. Raises ModelError or Refused."""
     target = await held.enter_async_context(target_of(passed.profile))
-    who = Endpoint(passed.profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
-    client = await client_for("openai", target.base_url, target.api_key)
+    who = Endpoint(passed.profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, OPENAI)
+    client = await client_for(OPENAI, target.base_url, target.api_key)
     sdk, http = import_module("openai"), import_module("httpx2")
 
     async def opened() -> Any:

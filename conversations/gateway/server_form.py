@@ -279,9 +279,9 @@ _learned: dict[tuple[str, str, str], ServerForm] = {}
 
 def known_form(who: Endpoint) -> ServerForm:
     """The form that a server's model has accepted since this process began, by the API of the endpoint."""
-    return _learned.get((who.base_url, who.model, who.library), ServerForm())
+    return _learned.get((who.base_url, who.model, who.api), ServerForm())
 
 
 def learn_form(who: Endpoint, form: ServerForm) -> None:
     """Remember the form that a server accepted, for this process and this API."""
-    _learned[who.base_url, who.model, who.library] = form
+    _learned[who.base_url, who.model, who.api] = form

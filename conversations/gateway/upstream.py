@@ -13,7 +13,7 @@ from django.conf import settings
 from conversations.errors import Refused
 from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.llm import errors
-from conversations.llm.clients import client_for
+from conversations.llm.clients import OPENAI, client_for
 from conversations.llm.errors import BrokenReply, ModelError
 from conversations.llm.providers import builtin, chat_templates, corrections, fault_mapping, refused_images
 from conversations.llm.providers.complaints import complaint_in, own_words
@@ -89,7 +89,7 @@ async def ask_upstream(
     `asking` is called just before the request. A stream is asked for its usage too, if the server accepts that.
     """
     async with target_of(profile) as target:
-        who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
+        who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, OPENAI)
 
         left_out: list[str] = []
 
@@ -150,7 +150,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
     """(the response, the form that the server accepted). A server that refuses an option, the order of roles, the
     images or another form of the request is asked again in a form that it may accept.
     """
-    client = await client_for("openai", target.base_url, target.api_key)
+    client = await client_for(OPENAI, target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
     adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
     sdk, http = import_module("openai"), import_module("httpx2")

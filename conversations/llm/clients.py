@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -14,24 +13,30 @@ from urllib.parse import parse_qsl, urlsplit
 
 from conversations.llm.known_models import is_azure, is_local
 
+OPENAI, ANTHROPIC = "openai", "anthropic"
+"""The APIs: OpenAI's chat completions, Anthropic's messages."""
+ANTHROPIC_VERSION = "2023-06-01"
 IDLE_SECONDS = 120.0
 """An idle connection stays open this long, as a person takes a while to reply."""
 
 Identity = tuple[str, str, str]
-"""A library, a base URL, and the digest of a key."""
+"""An API, a base URL, and the digest of a key."""
 _pools: dict[asyncio.AbstractEventLoop, dict[Identity, Any]] = {}
 _keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
 
-async def client_for(library: str, base_url: str, api_key: str) -> Any:
-    """The running loop's client of a library for an address and a key; it is closed when the loop shuts down."""
+async def client_for(api: str, base_url: str, api_key: str) -> Any:
+    """The running loop's client of an API for an address and a key; it is closed when the loop shuts down.
+
+    OpenAI's library sends the requests of both APIs: Anthropic's own takes 40 MB and a second of CPU to import.
+    """
     loop = asyncio.get_running_loop()
     if loop not in _pools:
         await _adopt(loop)
-    identity = library, base_url, hashlib.sha256(api_key.encode()).hexdigest()
+    identity = api, base_url, hashlib.sha256(api_key.encode()).hexdigest()
     if identity not in _pools[loop]:
         # Do it in a thread: the first import takes half a second or more, reading TLS certificates 20 ms.
-        client = await asyncio.to_thread(_new_client, library, base_url, api_key)
+        client = await asyncio.to_thread(_new_client, api, base_url, api_key)
         _pools[loop].setdefault(identity, client)
     return _pools[loop][identity]
 
@@ -54,8 +59,8 @@ async def _keep(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
             await client.close()
 
 
-def _new_client(library: str, base_url: str, api_key: str) -> Any:
-    sdk, httpx = import_module(library), import_module("httpx2")
+def _new_client(api: str, base_url: str, api_key: str) -> Any:
+    sdk, httpx = import_module("openai"), import_module("httpx2")
     bounded_answers = import_module("conversations.llm.bounded_answers")
     http = sdk.DefaultAsyncHttpxClient(
         limits=httpx.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=IDLE_SECONDS),
@@ -63,7 +68,7 @@ def _new_client(library: str, base_url: str, api_key: str) -> Any:
         trust_env=not is_local(base_url),
         verify=certificates(),
         headers={"accept-encoding": bounded_answers.PACKED},
-        event_hooks={"request": [_with_key_for_azure], "response": [bounded_answers.watch]},
+        event_hooks={"request": [_KEY_HOOKS[api]], "response": [bounded_answers.watch]},
     )
     address, query = parted(base_url)
     # Disable the library's own retries and its key from the environment.
@@ -89,15 +94,26 @@ async def _with_key_for_azure(request: Any) -> None:
         del request.headers["authorization"]
 
 
+async def _with_key_for_anthropic(request: Any) -> None:
+    """Move the key to the header where Anthropic's API reads it, and name the version of the API.
+
+    Source: https://platform.claude.com/docs/en/api/overview
+    """
+    request.headers["x-api-key"] = request.headers.pop("authorization", "").removeprefix("Bearer ")
+    request.headers.setdefault("anthropic-version", ANTHROPIC_VERSION)
+
+
+_KEY_HOOKS = {OPENAI: _with_key_for_azure, ANTHROPIC: _with_key_for_anthropic}
+
+
 @cache
-def stream_class(library: str) -> Any:
+def stream_class() -> Any:
     """The library's stream class, with `is_done`: whether the server has sent [DONE], the end of the stream.
 
     The library reads that event and reports nothing; for some servers it is the only sign that a reply is complete.
     A server that answers with one object instead of a stream yields it as one event. Events without JSON are left out.
-    Anthropic's library reads only events with a name, which some servers leave to the type in the data.
     """
-    usual: Any = import_module(library).AsyncStream[object]
+    usual: Any = import_module("openai").AsyncStream[object]
     bounded_answers = import_module("conversations.llm.bounded_answers")
 
     class Stream(usual):
@@ -109,8 +125,7 @@ def stream_class(library: str) -> Any:
                 for data in separate_data(event.data):
                     self.is_done = self.is_done or data.startswith("[DONE]")
                     if data.lstrip().startswith(("{", "[")):
-                        one = event if data == event.data else type(event)(data=data)
-                        yield one if one.event or library != "anthropic" else _named(one)
+                        yield event if data == event.data else type(event)(data=data)
 
     return Stream
 
@@ -131,12 +146,6 @@ def is_complete(data: str) -> bool:
         return isinstance(json.loads(data), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _named(event: Any) -> Any:
-    with suppress(ValueError, AttributeError):
-        return type(event)(event=json.loads(event.data).get("type"), data=event.data)
-    return event
 
 
 @cache

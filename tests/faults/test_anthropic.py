@@ -251,6 +251,13 @@ async def test_a_request_is_what_was_assembled_and_no_more(llm, model):
     assert any(KEY in value for value in llm.last_request.headers.values())
 
 
+async def test_the_key_and_the_version_go_in_anthropic_s_headers(llm, model):
+    await completed(model)
+    sent = llm.last_request.headers
+    assert (sent["x-api-key"], sent["anthropic-version"]) == (KEY, "2023-06-01")
+    assert "authorization" not in sent
+
+
 async def test_a_prompt_that_is_sent_once_is_not_put_into_the_cache(llm, model):
     await completed(model)
     assert llm.last_request.body["system"] == [{"type": "text", "text": "Be brief."}]

@@ -20,7 +20,7 @@ from conversations.gateway.provider_stream import Tally, data_of, require_no_err
 from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.server_form import ServerForm, known_form, learn_form
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
-from conversations.llm.clients import client_for
+from conversations.llm.clients import ANTHROPIC, client_for
 from conversations.llm.providers import corrections, refused_images
 from conversations.llm.providers.choices import as_object
 from conversations.llm.providers.complaints import complaint_in, own_words
@@ -64,7 +64,7 @@ async def ask_messages(
 ) -> AsyncIterator[Upstream]:
     """The provider that has accepted the caller's own `body`. Raises ModelError or Refused."""
     async with target_of(profile) as target:
-        who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "anthropic")
+        who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, ANTHROPIC)
 
         left_out: list[str] = []
 
@@ -79,8 +79,8 @@ async def ask_messages(
 
 async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: Endpoint) -> tuple[Any, ServerForm]:
     """(the response, the form that the server accepted)."""
-    client = await client_for("anthropic", target.base_url.removesuffix("/v1"), target.api_key)
-    sdk, http = import_module("anthropic"), import_module("httpx2")
+    client = await client_for(ANTHROPIC, target.base_url.removesuffix("/v1"), target.api_key)
+    sdk, http = import_module("openai"), import_module("httpx2")
     patience = who.timeout if body.get("stream") else whole_seconds(who.timeout)
     passed = {name: headers[name] for name in PASSED if name in headers}
     if (target.base_url, target.model) in _without_betas:

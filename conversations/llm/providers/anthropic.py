@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from conversations.llm.clients import ANTHROPIC
 from conversations.llm.known_models import ANTHROPIC_URL, is_anthropic
 from conversations.llm.providers.anthropic_blocks import blocks_of, tools_of
 from conversations.llm.providers.anthropic_thinking import Effort, Thinking
@@ -117,7 +118,7 @@ class Events(StreamReader):
 class Anthropic(Provider):
     """A model behind Anthropic's messages API. The base URL may end with "/v1" or not."""
 
-    library = "anthropic"
+    api = ANTHROPIC
     path = "/v1/messages"
     models_path = "/v1/models?limit=1000"
     home = ANTHROPIC_URL

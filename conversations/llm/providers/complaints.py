@@ -34,9 +34,8 @@ _WORD = re.compile(r"\w+")
 
 
 def complaint_in(body: object) -> str:
-    """The text of a refusal's body, or of the `error` in it, cut at MAX_READ_CHARS."""
-    inner = body.get("error") if isinstance(body, Mapping) else None
-    return str(inner if isinstance(inner, Mapping) else body)[:MAX_READ_CHARS]
+    """The text of a refusal's body, cut at MAX_READ_CHARS."""
+    return str(body)[:MAX_READ_CHARS]
 
 
 def own_words(complaint: str, request: Mapping[str, Any]) -> str:

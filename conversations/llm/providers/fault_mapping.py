@@ -112,13 +112,13 @@ _CODE = lazy_pattern(r"[a-z][a-z0-9_]{2,60}")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The server and model of a request, as errors name them, and the library that sends it."""
+    """The server and model of a request, as errors name them, and its API."""
 
     name: str
     model: str
     base_url: str
     timeout: float
-    library: str
+    api: str
     secret: str = field(default="", repr=False)
     """The request's key, which a server may repeat."""
 
@@ -138,8 +138,7 @@ def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
         return _midway(fault.body, asked, begun) if begun else error_of_status(fault.status, fault.body, asked)
     if reason := _unacceptable(fault):
         return BrokenReply(f"{asked.name}: {asked.host} {reason}. Check the base URL.", retryable=False)
-    # Both libraries use the same names for their errors; within a stream, Anthropic's raises those of httpx.
-    sdk, http = import_module(asked.library), import_module("httpx2")
+    sdk, http = import_module("openai"), import_module("httpx2")
     match fault:
         case sdk.APITimeoutError() | http.TimeoutException() if _cause(fault) != "ConnectTimeout":
             return _silent(asked, begun)

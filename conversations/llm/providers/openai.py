@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conversations.llm.clients import OPENAI
 from conversations.llm.known_models import OPENAI_URL, is_openai
 from conversations.llm.port import Delta
 from conversations.llm.providers import chat_templates, reply_lengths
@@ -128,7 +129,7 @@ class Chunks(StreamReader):
 class OpenAICompatible(Provider):
     """A model behind an OpenAI-compatible address."""
 
-    library = "openai"
+    api = OPENAI
     path = "/chat/completions"
     models_path = "/models"
     home = OPENAI_URL

@@ -100,8 +100,8 @@ class Provider(ABC):
     closes the connection, which stops the model.
     """
 
-    library: ClassVar[str]
-    """The package whose `AsyncClient` sends the requests, with errors of the same names as OpenAI's."""
+    api: ClassVar[str]
+    """The name of the API: OPENAI or ANTHROPIC."""
     path: ClassVar[str]
     models_path: ClassVar[str]
     home: ClassVar[str]
@@ -128,7 +128,7 @@ class Provider(ABC):
         effort: str = "",
     ) -> None:
         self.name = name
-        self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library, secret=api_key)
+        self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.api, secret=api_key)
         self._api_key = api_key
         self._max_tokens, self._most = max_tokens, most
         self._attempts = attempts
@@ -244,7 +244,7 @@ class Provider(ABC):
         endpoint = self._endpoint
         try:
             self._require_access()
-            client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
+            client = await client_for(endpoint.api, endpoint.base_url, self._api_key)
             async with asyncio.timeout(endpoint.timeout):
                 listed = await client.get(self.models_path, cast_to=object)
             return tuple(sorted({id for id, _ in listed_models(listed)}))
@@ -266,7 +266,7 @@ class Provider(ABC):
         if not tracing.is_on():
             return deltas
         endpoint = self._endpoint
-        named = {"provider": endpoint.library, "model": endpoint.model, "host": endpoint.host}
+        named = {"provider": endpoint.api, "model": endpoint.model, "host": endpoint.host}
         return tracing.traced(deltas, **named, most=max_tokens)
 
     async def _deltas(
@@ -341,8 +341,8 @@ class Provider(ABC):
         """The stream of an accepted request; after a refusal of its form, the request is repeated in another form."""
         self._require_access()
         endpoint, way = self._endpoint, self._known_way(effort)
-        client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
-        sdk: Any = import_module(endpoint.library)
+        client = await client_for(endpoint.api, endpoint.base_url, self._api_key)
+        sdk: Any = import_module("openai")
         forms = 1
         while budget.take():
             sent = self._sent(body, max_tokens, way)
@@ -354,7 +354,7 @@ class Provider(ABC):
                     cast_to=object,
                     options={"timeout": sdk.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout))},
                     stream=True,
-                    stream_cls=stream_class(endpoint.library),
+                    stream_cls=stream_class(),
                 )
             except sdk.APIStatusError as fault:
                 complaint, status = complaint_in(fault.body), fault.status_code

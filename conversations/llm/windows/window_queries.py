@@ -35,7 +35,7 @@ async def ask_window(profile: ModelProfile) -> Window | None:
     if not is_own_server(profile) or not profile.api_key.isprintable():
         return None
     try:
-        client = await client_for(PROVIDERS[profile.provider].library, profile.base_url, profile.api_key)
+        client = await client_for(PROVIDERS[profile.provider].api, profile.base_url, profile.api_key)
     except Exception:  # of the libraries: an address or a key that they do not take
         return None
     asking = [asyncio.ensure_future(_window(client, profile, query)) for query in QUERIES]
