@@ -47,7 +47,7 @@ def document_text(data: str, *, media_type: str = "", name: str = "") -> str:
     key = sha256(f"{name}\0{media_type}\0{data}".encode(errors="replace")).hexdigest()
     known = _KEPT.get(key)
     if known is None:
-        _KEPT.put(key, known := _read(data, media_type, _UNSAFE.sub(" ", name)[:MAX_NAME_CHARS].strip()))
+        _KEPT.put(key, known := _read(data, media_type, _fitting(name)))
     return known
 
 
@@ -63,10 +63,15 @@ def with_texts(messages: object, profile: ModelProfile) -> object:
 
 
 def tagged(text: str, *, name: str = "", pages: int | None = None) -> str:
-    """The text of a document in its tag, which nothing in the text closes."""
-    named = f' name="{name}"' if name else ""
+    """The text of a document in its tag, which nothing in the text or its name closes."""
+    named = f' name="{_fitting(name)}"' if name else ""
     counted = f' pages="{pages}"' if pages else ""
     return f"<document{named}{counted}>\n{_CLOSING.sub('< /', text)}\n</document>"
+
+
+def _fitting(name: str) -> str:
+    """The name of a document as an attribute takes it."""
+    return _UNSAFE.sub(" ", name)[:MAX_NAME_CHARS].strip()
 
 
 def _read(data: str, media_type: str, name: str) -> str:

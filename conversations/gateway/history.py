@@ -94,7 +94,8 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
     entries = [checked(place, raw) for place, raw in enumerate(messages)]
     stored = entries if is_storable else list(map(storable, entries))
     lead = tuple(takewhile(lambda raw: ROLES[raw["role"]] == "system", entries))
-    fixed = "\n\n".join([*map(text_of, stored[: len(lead)]), *(as_json(storable(extra)) for extra in extras if extra)])
+    told = [extra if is_storable else storable(extra) for extra in extras if extra]
+    fixed = "\n\n".join([*map(text_of, stored[: len(lead)]), *map(as_json, told)])
     tokens = _cost((sha256(fixed.encode()).hexdigest(), 0), lambda: count_tokens(fixed))
     fixed_tokens = tokens + MESSAGE_OVERHEAD * len(lead)
     is_text = not any(map(odd_parts, entries))

@@ -7,18 +7,28 @@ request too, so the part is rewritten instead.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conversations.context.transcript import NO_RESULT, ORPHAN
+from conversations.errors import Invalid
 from conversations.gateway.messages import PLAIN, Raw, as_json
 from conversations.llm.providers.text_repair import without_halves
 
 MAX_DESCRIBED_CHARS = 2_000
-"""The most characters by which a part that has no equal is described."""
+"""The most characters of the fields of a part that has no equal in chat completions, apart from its texts."""
+LONG_CHARS = 200
+"""A field with more characters is a text of its own, or Base64, which says nothing to a model."""
+TEXT_FIELDS = ("text", "content", "stdout", "stderr", "logs")
+MAX_DEPTH = 20
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_-]+")
 REPLACEMENT = "\ufffd"
-_UNTOLD = frozenset({"type", "id", "status", "encrypted_content", "signature", "cache_control", "caller"})
+_UNTOLD = frozenset({
+    *("type", "id", "status", "signature", "cache_control", "caller"),
+    *("encrypted_content", "encrypted_index", "encrypted_stdout"),
+})  # fmt: skip
 """Fields of a part that say nothing to a model."""
 
 
@@ -38,11 +48,36 @@ def mended_tools(tools: object) -> object:
 
 
 def described(part: dict[str, Any]) -> str:
-    """A line for a part of a message without an equivalent in chat completions: its kind and its content."""
-    said = {name: value for name, value in part.items() if name not in _UNTOLD and value not in (None, "", [], {})}
-    text = as_json(said) if said else ""
+    """A part of a message that chat completions have no equal for: a line with its kind and fields, then its texts."""
+    rest, texts = parted(part)
+    text = as_json(rest) if rest else ""
     cut = text if len(text) <= MAX_DESCRIBED_CHARS else f"{text[:MAX_DESCRIBED_CHARS]}…"
-    return f"[{part.get('type', 'part')}] {cut}".strip()
+    return "\n".join([f"[{part.get('type', 'part')}] {cut}".strip(), *texts])
+
+
+def parted(part: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """(the short fields of a part, its texts in order); data of files and fields that say nothing are left out."""
+    texts: list[str] = []
+    return _without_texts(part, texts) or {}, texts
+
+
+def _without_texts(value: Any, texts: list[str], name: str = "", depth: int = 0) -> Any:
+    """The value without its texts, which are added to `texts`; what is nested deeper than MAX_DEPTH stays."""
+    if depth > MAX_DEPTH:
+        return value
+    if isinstance(value, dict):
+        left = {key: _without_texts(one, texts, key, depth + 1) for key, one in value.items() if key not in _UNTOLD}
+        return {key: one for key, one in left.items() if one not in (None, "", [], {})}
+    if isinstance(value, list):
+        told = [_without_texts(one, texts, depth=depth + 1) for one in value]
+        return [one for one in told if one not in (None, "", [], {})]
+    is_text = name in TEXT_FIELDS
+    if not isinstance(value, str) or (not is_text and len(value) <= LONG_CHARS):
+        return value
+    if not is_text and _BASE64.fullmatch(value):
+        return f"[{len(value):,} characters of data]"
+    texts.append(value)
+    return None
 
 
 def file_note(kind: str, media_type: str, data: str, name: str = "") -> str:
@@ -54,12 +89,20 @@ def file_note(kind: str, media_type: str, data: str, name: str = "") -> str:
 
 def without_surrogates(value: Any) -> Any:
     """A JSON value whose texts are valid: half a character is U+FFFD."""
-    return _mapped(value, without_halves)
+    return _with_texts(value, without_halves)
 
 
 def storable(value: Any) -> Any:
     """A JSON value whose texts a database can hold: NUL is U+FFFD."""
-    return _mapped(value, lambda text: text.replace("\0", REPLACEMENT))
+    return _with_texts(value, lambda text: text.replace("\0", REPLACEMENT))
+
+
+def _with_texts(value: Any, change: Any) -> Any:
+    """The value with each text changed. Raises Invalid for a value that is nested too deeply."""
+    try:
+        return _mapped(value, change)
+    except RecursionError:
+        raise Invalid("not valid JSON: nested too deeply.") from None
 
 
 def _mapped(value: Any, change: Any) -> Any:

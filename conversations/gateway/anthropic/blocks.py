@@ -7,7 +7,7 @@ from typing import Any
 
 from conversations.errors import Invalid
 from conversations.gateway.documents import document_text, tagged
-from conversations.gateway.history_repair import described, file_note
+from conversations.gateway.history_repair import described, file_note, parted
 from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
 from conversations.gateway.sealed_thoughts import joined, opened
@@ -156,6 +156,10 @@ def part_of(place: str, block: Json) -> Json:
             return _image(f"data:{source['media_type']};base64,{data}")
         case "image", "url":
             return _image(str(source.get("url") or ""))
+        case ("document", "content") | ("search_result", _):
+            rest, texts = parted(block)
+            named = " ".join(str(rest[name]) for name in ("title", "source") if isinstance(rest.get(name), str))
+            return {"type": "text", "text": tagged("\n\n".join(texts), name=named)}
         case "document", "text":
             return {"type": "text", "text": tagged(_data(place, source), name=_title(block))}
         case "document", "base64" if isinstance(source.get("data"), str):
