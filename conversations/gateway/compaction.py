@@ -121,6 +121,8 @@ def _stored(owner_id: int, history: History, state: State | None, profile: Model
         Conversation.objects.filter(pk=conversation.pk).update(
             model=profile, system_prompt=history.fixed, updated_at=timezone.now()
         )
+        if state and state.is_current:
+            _unprotect(history, state)
         _append(conversation, history.lines[state.place if state else 0 :])
     return conversation.pk
 
@@ -136,6 +138,16 @@ def _conversation(owner_id: int, history: History, state: State | None) -> Conve
         return conversation
     last = Message.objects.get(conversation=conversation, created_at=state.cut)
     return forks.fork(conversation, last.pk, kind=Conversation.Kind.GATEWAY)
+
+
+def _unprotect(history: History, state: State) -> None:
+    """Let the next summary have the kept lines that are no longer in force."""
+    kept = list(Message.objects.filter(pk__in=state.verbatim_ids).order_by("created_at").values_list("pk", flat=True))
+    if len(kept) != len(state.kept):
+        raise Superseded
+    outdated = [id for number, id in zip(state.kept, kept, strict=True) if not history.lines[number].turn.protected]
+    if outdated:
+        Message.objects.filter(pk__in=outdated, is_protected=True).update(is_protected=False)
 
 
 def _append(conversation: Conversation, lines: Sequence[HistoryLine]) -> None:

@@ -38,6 +38,8 @@ PART_TOKENS = 1_100
 """The assumed tokens of an image, or of any other part that is not text: those of OpenAI's largest images."""
 MAX_MESSAGES = 20_000
 MAX_ID_CHARS = 180
+SHARE_OF_INSTRUCTIONS = 0.2
+"""The share of the window that system messages after the first reply may fill word for word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,10 @@ class History:
         return {line.digest: place for place, line in enumerate(self.lines, start=1)}
 
 
-def parse_history(messages: object, extras: Sequence[object] = (), *, is_storable: bool = False) -> History:
-    """The history in a call's `messages`.
+def parse_history(
+    messages: object, extras: Sequence[object] = (), *, is_storable: bool = False, window: int | None = None
+) -> History:
+    """The history in a call's `messages`, for a model with a window of this many tokens.
 
     `extras` are other texts of the call that count too, such as tools. `is_storable`: the JSON has no escapes of
     characters that a database cannot store; otherwise these are replaced, only in the rows. Raises Invalid, naming the
@@ -99,7 +103,8 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
     tokens = _cost((sha256(fixed.encode()).hexdigest(), 0), lambda: count_tokens(fixed))
     fixed_tokens = tokens + MESSAGE_OVERHEAD * len(lead)
     is_text = not any(map(odd_parts, entries))
-    lines = tuple(_lines(stored[len(lead) :], entries[len(lead) :], set(map(spoken_text, stored[: len(lead)]))))
+    instructions = set(map(spoken_text, stored[: len(lead)]))
+    lines = _in_force([*_lines(stored[len(lead) :], entries[len(lead) :], instructions)], window)
     return History(lead, lines, fixed, fixed_tokens, is_text)
 
 
@@ -137,6 +142,39 @@ def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Itera
         if is_new:
             instructions.add(content)
         start += len(group)
+
+
+def _in_force(lines: list[HistoryLine], window: int | None) -> tuple[HistoryLine, ...]:
+    """The lines, of whose later instructions the older ones are no longer protected.
+
+    Coding agents add notices as system messages for as long as they work: changed files, diagnostics, reminders. All
+    those before the first reply stay, and of later ones the newest, in a share of the window. If they exceed it, half
+    of the share stays, so that a provider's cache loses the requests' beginning only now and then.
+    """
+    if window is None:
+        return tuple(lines)
+    begun = next((number for number, line in enumerate(lines) if line.turn.role == "assistant"), len(lines))
+    most = int(window * SHARE_OF_INSTRUCTIONS)
+    later: deque[int] = deque()
+    tokens = 0
+    for number in range(begun, len(lines)):
+        if not lines[number].turn.protected:
+            continue
+        later.append(number)
+        tokens += lines[number].turn.tokens
+        while tokens > most and len(later) > 1:
+            tokens -= _outdated(lines, later, below=tokens - most // 2)
+    return tuple(lines)
+
+
+def _outdated(lines: list[HistoryLine], later: deque[int], *, below: int) -> int:
+    """Take the oldest of the protected lines from `later` and protect them no more; returns their tokens."""
+    tokens = 0
+    while tokens < below and len(later) > 1:
+        line = lines[at := later.popleft()]
+        lines[at] = replace(line, turn=replace(line.turn, protected=False, quoted=((0, len(line.turn.content)),)))
+        tokens += line.turn.tokens
+    return tokens
 
 
 def _with_places(turn: Turn) -> Turn:

@@ -147,7 +147,7 @@ def parse_request(
     if protocol.whole:
         body |= {"messages": with_held(body["messages"], owner_id, identity_of(profile))}
     extras = [body.get(name) for name in EXTRAS]
-    history = parse_history(body.get("messages"), extras, is_storable=is_storable)
+    history = parse_history(body.get("messages"), extras, is_storable=is_storable, window=profile.window)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
     return GatewayRequest(given, forwarded, profile, history, conf.policy(), protocol, own, dropped, project)

@@ -42,6 +42,23 @@ def test_a_model_is_asked_for_at_most_one_summary_in_ten_calls(caller: Caller) -
     assert "extractive" in [row["summariser"] for row in rows[-len(made) :]]
 
 
+def test_notices_that_an_agent_gets_as_system_messages_never_fill_the_window(caller: Caller) -> None:
+    """Claude Code adds them for as long as it works: files that changed, diagnostics, reminders."""
+    rule = {"role": "system", "content": f"Skills of topic {caller.topic}: review, verify."}
+    messages = [*instructions(200, caller.topic), rule]
+    notices = []
+    for number in range(60):
+        notice = f"Note: {caller.topic}/f{number}.py was modified. " + f"line{number} = {number} " * 12
+        notices.append({"role": "system", "content": notice})
+        messages = [*messages, *step(number, caller.topic), notices[-1]]
+        assert caller.ask(messages).status_code == 200
+        assert rule in caller.sent and notices[-1] in caller.sent, "what is in force stays"
+    assert notices[0] not in caller.sent
+    assert caller.summaries
+    summarised = "\n".join(request.text for request in caller.served.llm.summaries)
+    assert any(f"f{number}.py was modified" in summarised for number in range(20))
+
+
 @pytest.mark.parametrize("calls", [1, 5])
 def test_what_instructions_alone_overfill_is_refused_before_anything_is_summarised(caller: Caller, calls: int) -> None:
     messages = instructions(3_500, caller.topic)

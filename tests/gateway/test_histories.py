@@ -9,7 +9,7 @@ import pytest
 
 from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
-from conversations.gateway.history import History, parse_history
+from conversations.gateway.history import SHARE_OF_INSTRUCTIONS, History, parse_history
 
 Raw = dict[str, Any]
 
@@ -78,6 +78,49 @@ def test_many_calls_take_no_longer_than_they_are_many() -> None:
     assert time.monotonic() - began < 10
     with pytest.raises(Invalid, match=r"messages\[0\].tool_calls: at most 1,000"):
         parse_history([calls(*["a"] * 1_001)])
+
+
+def noticed(steps: int) -> list[Raw]:
+    """An agent's history with instructions before the first reply, and a notice of 40 tokens or so after each call."""
+    messages: list[Raw] = [
+        {"role": "user", "content": "Fix it."},
+        {"role": "system", "content": "Skills: review. " * 40},
+    ]
+    for number in range(steps):
+        notice = f"Note: f{number}.py was modified. " + f"x_{number} = {number} " * 6
+        messages += [calls(f"c{number}"), result(f"c{number}"), {"role": "system", "content": notice}]
+    return messages
+
+
+def in_force(steps: int, window: int | None) -> list[int]:
+    """The numbers of the lines that no summary may replace."""
+    lines = parse_history(noticed(steps), window=window).lines
+    return [number for number, line in enumerate(lines) if line.turn.protected]
+
+
+def test_later_system_messages_stay_in_force_within_a_share_of_the_window() -> None:
+    window = 4_000
+    assert in_force(200, None) == in_force(200, 1_000_000) == [1, *range(3, 403, 2)]
+    before, changes = in_force(0, window), 0
+    for steps in range(1, 120):
+        now = in_force(steps, window)
+        lines = parse_history(noticed(steps), window=window).lines
+        assert now[0] == 1 and now[-1] == len(lines) - 1, "those before the first reply and the newest stay"
+        assert now[1:] == [*range(now[1], len(lines), 2)], "the others are the newest"
+        assert sum(lines[number].turn.tokens for number in now[1:]) <= SHARE_OF_INSTRUCTIONS * window
+        changes += not set(before) <= set(now)
+        before = now
+    assert 0 < changes < 20, "a provider's cache is lost now and then"
+    old = parse_history(noticed(119), window=window).lines[3].turn
+    assert not old.protected and old.quoted == ((0, len(old.content)),) and not old.boilerplate
+
+
+def test_a_notice_longer_than_its_share_stays_while_it_is_the_newest() -> None:
+    long = {"role": "system", "content": "word " * 3_000}
+    lines = parse_history([*noticed(3), long], window=4_000).lines
+    assert [number for number, line in enumerate(lines) if line.turn.protected] == [1, 8]
+    lines = parse_history([*noticed(3), long, *noticed(4)[-3:]], window=4_000).lines
+    assert not lines[8].turn.protected
 
 
 def test_a_history_of_instructions_alone_is_one() -> None:
