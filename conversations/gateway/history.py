@@ -13,6 +13,7 @@ from compression.core.digest import digest_after
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_tokens
 from compression.history import BEGINNING
+from conversations.context.instructions import in_force
 from conversations.context.transcript import as_sent, truncated
 from conversations.errors import Invalid
 from conversations.gateway.history_repair import storable
@@ -145,36 +146,20 @@ def _lines(entries: list[Raw], sent: list[Raw], instructions: set[str]) -> Itera
 
 
 def _in_force(lines: list[HistoryLine], window: int | None) -> tuple[HistoryLine, ...]:
-    """The lines, of whose later instructions the older ones are no longer protected.
-
-    Coding agents add notices as system messages for as long as they work: changed files, diagnostics, reminders. All
-    those before the first reply stay, and of later ones the newest, in a share of the window. If they exceed it, half
-    of the share stays, so that a provider's cache loses the requests' beginning only now and then.
-    """
+    """The lines, of whose instructions only those in force are protected; a window of None keeps all in force."""
     if window is None:
         return tuple(lines)
-    begun = next((number for number, line in enumerate(lines) if line.turn.role == "assistant"), len(lines))
-    most = int(window * SHARE_OF_INSTRUCTIONS)
-    later: deque[int] = deque()
-    tokens = 0
-    for number in range(begun, len(lines)):
-        if not lines[number].turn.protected:
-            continue
-        later.append(number)
-        tokens += lines[number].turn.tokens
-        while tokens > most and len(later) > 1:
-            tokens -= _outdated(lines, later, below=tokens - most // 2)
-    return tuple(lines)
+    sizes = [line.turn.tokens if line.turn.protected else None for line in lines]
+    first_reply = next((at for at, line in enumerate(lines) if line.turn.role == "assistant"), len(lines))
+    kept = in_force(sizes, first_reply=first_reply, most=int(window * SHARE_OF_INSTRUCTIONS))
+    return tuple(
+        line if size is None or number in kept else replace(line, turn=_outdated(line.turn))
+        for number, (line, size) in enumerate(zip(lines, sizes, strict=True))
+    )
 
 
-def _outdated(lines: list[HistoryLine], later: deque[int], *, below: int) -> int:
-    """Take the oldest of the protected lines from `later` and protect them no more; returns their tokens."""
-    tokens = 0
-    while tokens < below and len(later) > 1:
-        line = lines[at := later.popleft()]
-        lines[at] = replace(line, turn=replace(line.turn, protected=False, quoted=((0, len(line.turn.content)),)))
-        tokens += line.turn.tokens
-    return tokens
+def _outdated(turn: Turn) -> Turn:
+    return replace(turn, protected=False, quoted=((0, len(turn.content)),))
 
 
 def _with_places(turn: Turn) -> Turn:

@@ -12,6 +12,7 @@ from conversations.exchange.fields import fault, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.chatgpt_messages import ShownMessage, instructions_in, shown_message
 from conversations.exchange.formats.foreign_images import Images
+from conversations.exchange.formats.instructions import with_instructions
 from conversations.exchange.formats.tree import latest_leaf, parents_in, path, read_nodes
 from conversations.models import Message
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
@@ -37,7 +38,7 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Imp
     return ImportedSource(
         title=foreign_text.title(data.get("title")),
         system_prompt=_system_prompt(messages, opening),
-        lines=lines,
+        lines=with_instructions(lines),
         results=results,
         id=id or None,
         origin=f"chatgpt:{id}"[:220] if id else "",
@@ -105,6 +106,4 @@ def _with_next(shown: list[ShownMessage]) -> Iterator[tuple[ShownMessage, ShownM
 
 def _line(one: ShownMessage) -> ImportedMessage:
     content = f"[Call of {one.recipient}]\n{one.text}" if one.recipient else one.text
-    # A system message in the middle is an instruction that must stay in force.
-    is_system = one.role == Role.SYSTEM
-    return ImportedMessage(one.role, content, one.created_at, is_protected=is_system, model=one.model, files=one.files)
+    return ImportedMessage(one.role, content, one.created_at, model=one.model, files=one.files)

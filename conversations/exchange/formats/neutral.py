@@ -15,6 +15,7 @@ from conversations.context.system_prompt import clean_system_prompt
 from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import fault, read_kind, read_text
 from conversations.exchange.formats.foreign_images import Images
+from conversations.exchange.formats.instructions import with_instructions
 from conversations.exchange.formats.message_forms import ATTACHED, as_messages, is_message
 from conversations.exchange.formats.messages import Reader
 from conversations.exchange.json_stream import Entry
@@ -57,7 +58,7 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Imp
     return ImportedSource(
         title=read_text("title", data.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=system_prompt,
-        lines=tuple(_pinned(line) for line in lines),
+        lines=with_instructions(lines),
         results=reader.results,
         fields={"kind": read_kind("kind", data["kind"])} if "kind" in data else {},
     )
@@ -74,8 +75,3 @@ def _system_prompt(line: ImportedMessage) -> str:
     if len(line.content) > MAX_SYSTEM_PROMPT_CHARS:
         raise fault("messages[0].content", f"a system prompt has at most {MAX_SYSTEM_PROMPT_CHARS:,} characters.")
     return clean_system_prompt(line.content)
-
-
-def _pinned(line: ImportedMessage) -> ImportedMessage:
-    """A later system message is protected: it is an instruction that no summary may replace."""
-    return replace(line, is_protected=True) if line.role == Message.Role.SYSTEM else line

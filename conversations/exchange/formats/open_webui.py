@@ -12,6 +12,7 @@ from conversations.exchange.document import ImportedMessage, ImportedSource
 from conversations.exchange.fields import fault, read_list, read_object
 from conversations.exchange.formats import foreign_text
 from conversations.exchange.formats.foreign_images import Images, fit
+from conversations.exchange.formats.instructions import with_instructions
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
 from conversations.models import Attachment, Message
@@ -42,7 +43,7 @@ def read_conversation(data: dict[str, Any], images: Images | None = None) -> Imp
     return ImportedSource(
         title=foreign_text.title(data.get("title") or chat.get("title")),
         system_prompt=foreign_text.instructions("chat", chat.get("system") or params.get("system")),
-        lines=tuple(_lines(chat, images or Images())),
+        lines=with_instructions(_lines(chat, images or Images())),
         results={},
         id=id or None,
         origin=f"open-webui:{id}"[:220] if id else "",
@@ -64,7 +65,7 @@ def _lines(chat: dict[str, Any], images: Images) -> Iterator[ImportedMessage]:
         if text.strip() or files:
             model = foreign_text.stored(message.get("model") or message.get("modelName"))[:200] if is_reply else ""
             date = foreign_text.date(message.get("timestamp"))
-            yield ImportedMessage(role, text, date, model=model, files=files, is_protected=role == Message.Role.SYSTEM)
+            yield ImportedMessage(role, text, date, model=model, files=files)
 
 
 def _branch(chat: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -87,6 +87,17 @@ def test_a_leading_system_message_is_proposed_and_later_ones_are_protected(ada: 
     ]
 
 
+def test_many_system_messages_do_not_fill_the_window(ada: User) -> None:
+    """An agent's log has notices as such; all of them protected, no request would fit."""
+    steps = [(said(f"Step {n}.", "assistant"), said(f"Note {n}: " + "changed " * 60, "system")) for n in range(60)]
+    messages = [said("hi"), said("Speak French.", "system"), *(one for step in steps for one in step)]
+    rows = list(one(ada, neutral(*messages)).messages.filter(role="system"))
+    protected = [row.content for row in rows if row.is_protected]
+    assert protected == ["Speak French.", *(row.content for row in rows[1:] if row.is_protected)]
+    assert 2 <= len(protected) <= 9 and rows[-1].is_protected
+    assert sum(map(len, protected[1:])) <= 4_000
+
+
 @pytest.mark.parametrize(
     ("dates", "offsets"),
     [
