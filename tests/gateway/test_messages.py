@@ -10,6 +10,7 @@ import anthropic
 import httpx2
 import pytest
 from anthropic import beta_tool
+from anthropic.lib.tools import BetaAbstractMemoryTool
 from anthropic.types import Message
 from hypothesis import given
 from hypothesis import strategies as st
@@ -185,6 +186,59 @@ def test_the_tool_runner_at_its_defaults_sends_the_whole_history(caller: Caller)
     assert [block.type for message in runner for block in message.content] == ["tool_use", "text"]
     assert [message["role"] for message in caller.sent] == ["user", "assistant", "tool"]
     assert caller.sent[-1]["content"] == "3"
+
+
+class Notes(BetaAbstractMemoryTool):
+    """The memory tool of Anthropic's SDK, with notes in a dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: dict[str, str] = {}
+
+    def view(self, command: Any) -> str:
+        return self.files.get(command.path, "nothing")
+
+    def create(self, command: Any) -> str:
+        self.files[command.path] = command.file_text
+        return "created"
+
+    str_replace = insert = delete = rename = view
+
+
+def test_the_memory_tool_of_anthropic_s_client_works_with_other_models(caller: Caller) -> None:
+    notes = Notes()
+    written = {"command": "create", "path": "/memories/port.md", "file_text": "The port is 8443."}
+    caller.served.llm.enqueue("", calls=[("memory", json.dumps(written))])
+    caller.served.llm.enqueue("Noted.")
+    said: Any = [{"role": "user", "content": "The port is 8443."}]
+    runner = client(caller).beta.messages.tool_runner(model="scripted", max_tokens=500, tools=[notes], messages=said)
+    assert [block.type for message in runner for block in message.content] == ["tool_use", "text"]
+    assert notes.files == {"/memories/port.md": "The port is 8443."}
+    function = caller.served.llm.last_request.body["tools"][0]["function"]
+    assert function["name"] == "memory" and "rename" in function["parameters"]["properties"]["command"]["enum"]
+
+
+@pytest.mark.parametrize(
+    ("type", "name", "field"),
+    [
+        ("bash_20250124", "bash", "restart"),
+        ("text_editor_20250124", "str_replace_editor", "view_range"),
+        ("text_editor_20250728", "str_replace_based_edit_tool", "insert_text"),
+        ("memory_20250818", "memory", "old_path"),
+    ],
+)
+def test_typed_tools_that_the_caller_carries_out_become_functions(type: str, name: str, field: str) -> None:
+    body = {"max_tokens": 9, "messages": HI, "tools": [{"type": type, "name": name}]}
+    function = request.read(body, MODEL)["tools"][0]["function"]
+    assert (function["name"], bool(function["description"])) == (name, True)
+    fields = function["parameters"]["properties"]
+    assert field in fields and ("insert_text" in fields) == (type in ("text_editor_20250728", "memory_20250818"))
+
+
+@pytest.mark.parametrize("type", ["computer_20251124", "web_search_20250305", "bash", "code_execution_20250825"])
+def test_other_typed_tools_are_refused_before_other_models(type: str) -> None:
+    with pytest.raises(Invalid, match="only tools that the caller carries out"):
+        request.read({"max_tokens": 9, "messages": HI, "tools": [{"type": type, "name": "x"}]}, MODEL)
 
 
 def test_models_pass_the_client_s_strict_validation(caller: Caller) -> None:

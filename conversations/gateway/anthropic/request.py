@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from conversations.errors import Invalid, Refused
 from conversations.gateway.anthropic.blocks import messages_of, texts_of
+from conversations.gateway.anthropic.client_tools import as_function
 from conversations.gateway.anthropic.upstream import speaks
 from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
@@ -98,6 +99,8 @@ def _tool(tool: object, place: str, *, is_own: bool) -> Json:
     if is_own and isinstance(tool, dict) and tool.get("type") not in (None, "custom"):
         about = {"name": str(tool.get("name") or tool["type"]), "description": as_json(tool), "parameters": NOTHING}
         return {"type": "function", "function": about}
+    if isinstance(tool, dict) and (function := as_function(tool)):
+        return {"type": "function", "function": function}
     if not isinstance(tool, dict) or tool.get("type") not in (None, "custom"):
         what = "only tools that the caller carries out pass this gateway (type custom)."
         raise Invalid(f"{place}.type: {what}", field=f"{place}.type")
