@@ -11,11 +11,12 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from conversations.llm.known_models import is_azure, is_local
+from conversations.llm.known_models import is_azure, is_local, is_openai
 
 OPENAI, ANTHROPIC = "openai", "anthropic"
 """The APIs: OpenAI's chat completions, Anthropic's messages."""
 ANTHROPIC_VERSION = "2023-06-01"
+ACCOUNT_HEADERS = ("openai-organization", "openai-project")
 IDLE_SECONDS = 120.0
 """An idle connection stays open this long, as a person takes a while to reply."""
 
@@ -88,6 +89,7 @@ async def _with_key_for_azure(request: Any) -> None:
 
     Source: the section on authentication of https://learn.microsoft.com/azure/ai-foundry/openai/reference.
     """
+    _forget_account(request)
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
     if bearer and not bearer.startswith("eyJ") and is_azure(str(request.url)):
         request.headers["api-key"] = bearer
@@ -99,8 +101,16 @@ async def _with_key_for_anthropic(request: Any) -> None:
 
     Source: https://platform.claude.com/docs/en/api/overview
     """
+    _forget_account(request)
     request.headers["x-api-key"] = request.headers.pop("authorization", "").removeprefix("Bearer ")
     request.headers.setdefault("anthropic-version", ANTHROPIC_VERSION)
+
+
+def _forget_account(request: Any) -> None:
+    """Keep OPENAI_ORG_ID and OPENAI_PROJECT_ID, which the library sends with every request, from other providers."""
+    if not is_openai(str(request.url)):
+        for name in ACCOUNT_HEADERS:
+            request.headers.pop(name, None)
 
 
 _KEY_HOOKS = {OPENAI: _with_key_for_azure, ANTHROPIC: _with_key_for_anthropic}

@@ -70,6 +70,12 @@ class ProviderFaults:
         assert len(llm.requests) == 1 and not naps
         assert_readable(caught.value)
 
+    async def test_an_account_at_openai_is_named_to_nobody_else(self, llm, model, naps, monkeypatch):
+        monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+        monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-secret")
+        await completed(model)
+        assert "secret" not in str(llm.last_request.headers).replace(KEY, "")
+
     async def test_a_reply_without_words_at_its_limit_is_final(self, llm, model, naps):
         llm.enqueue("", thoughts="hm", finish_reason="length")
         with pytest.raises(EmptyReply) as caught:

@@ -12,7 +12,7 @@ import pytest
 
 from conversations.llm import errors
 from conversations.llm.port import Reply, ReportedTokens
-from conversations.llm.providers.anthropic import Anthropic
+from conversations.llm.providers.anthropic import Anthropic, Events
 from conversations.llm.providers.anthropic_blocks import OPENING
 from conversations.llm.providers.anthropic_thinking import THINKING_TOKENS, Thinking
 from conversations.llm.providers.provider import MAX_FORMS
@@ -236,6 +236,11 @@ async def test_a_message_that_comes_as_one_object_is_read(llm, model):
 async def test_events_without_names_are_read(llm, model):
     llm.enqueue("Yes.", fault="no_names")
     assert (await completed(model)).text == "Yes."
+
+
+def test_an_event_without_a_type_is_passed_over():
+    reading = Events("Writer", PROMPT)
+    assert [reading.take(event) for event in ({}, {"usage": None}, {"type": "ping"})] == ["", "", ""]
 
 
 async def test_a_request_is_what_was_assembled_and_no_more(llm, model):

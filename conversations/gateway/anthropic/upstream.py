@@ -146,7 +146,7 @@ def _with_texts(message: Json) -> Json:
     content = message.get("content")
     if not isinstance(content, list):
         return message
-    return message | {"content": [_as_text(part) for part in content]}
+    return message | {"content": [_as_text(part) if isinstance(part, dict) else part for part in content]}
 
 
 def _as_text(part: Json) -> Json:
@@ -156,9 +156,9 @@ def _as_text(part: Json) -> Json:
 def _without_system_role(body: Mapping[str, Any]) -> Json:
     """The body with its first system messages among the instructions, and later ones as messages of the user."""
     messages = body["messages"]
-    first = list(takewhile(lambda message: message.get("role") == "system", messages))
-    if not any(message.get("role") == "system" for message in messages):
+    if not any(message["role"] == "system" for message in messages):
         return dict(body)
+    first = list(takewhile(lambda message: message["role"] == "system", messages))
     rest = joined(
         {"role": "user" if one["role"] == "system" else one["role"], "content": as_blocks(one["content"])}
         for one in messages[len(first) :]

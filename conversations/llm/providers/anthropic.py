@@ -48,7 +48,7 @@ class Events(StreamReader):
 
     def take(self, event: dict[str, Any]) -> str:
         self.thought = ""
-        match event["type"]:
+        match event.get("type"):
             case "content_block_start":
                 self._begin(event)
             case "content_block_delta":
