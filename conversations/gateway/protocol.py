@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,8 @@ class Protocol:
     statuses: Mapping[str, int] = field(default_factory=dict)
     known: frozenset[str] | None = None
     """The fields of its requests; None: those that `options` names."""
+    unoffered: Callable[[Json], Sequence[str]] = lambda body: ()
+    """The names of a request's tools that no model is offered."""
     completed: Callable[[Json, int], Json] = lambda body, owner_id: body
     """The request of a person with all that it names of earlier ones; raises Invalid."""
     instructed: Callable[[Json, str], Json] = with_system_message

@@ -150,6 +150,7 @@ def parse_request(
     history = parse_history(body.get("messages"), extras, is_storable=is_storable, window=profile.window)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
+    dropped += tuple(protocol.unoffered(given))
     return GatewayRequest(given, forwarded, profile, history, conf.policy(), protocol, own, dropped, project)
 
 

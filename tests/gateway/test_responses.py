@@ -216,6 +216,15 @@ def test_an_error_has_the_form_of_the_api(caller: Caller) -> None:
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, field)
 
 
+def test_tools_that_the_model_is_not_offered_are_named(caller: Caller) -> None:
+    own: Any = [{"type": "function", "name": "ls", "parameters": {}}, {"type": "namespace", "name": "a", "tools": []}]
+    others: Any = [{"type": "web_search"}, {"type": "shell"}, {"type": "shell"}, {"type": "x\r\ny"}]
+    create = caller.client.responses.with_raw_response.create
+    assert "x-chatsite-left-out" not in create(model="scripted", input="hi", tools=own).headers
+    answer = create(model="scripted", input="hi", tools=[*own, *others])
+    assert answer.headers["x-chatsite-left-out"] == "tools.shell, tools.web_search, tools.x??y"
+
+
 def test_a_response_in_the_background_is_answered_at_once(caller: Caller) -> None:
     """A client that polls finds it completed."""
     answer = caller.client.responses.with_raw_response.create(model="scripted", input="hi", background=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversations.gateway.openai_responses import events, held, reply, request
+from conversations.gateway.openai_responses import events, held, reply, request, tools
 from conversations.gateway.protocol import Protocol, chat_error
 
 RESPONSES = Protocol(
@@ -12,6 +12,7 @@ RESPONSES = Protocol(
     whole=reply.whole,
     events=events.events,
     known=request.KNOWN,
+    unoffered=tools.unoffered,
     completed=held.completed,
     instructed=request.instructed,
     hold=held.hold,

@@ -11,6 +11,8 @@ INPUT = "input"
 """The one argument of a custom tool, which takes any text."""
 CUSTOM_SCHEMA: Json = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
 """The parameters of a custom tool as a function."""
+OFFERED, NAMESPACE = ("function", "custom"), "namespace"
+"""The types of tools that a model is offered, and of a list of them."""
 SEPARATOR = "__"
 """Between the name of a namespace and that of a tool in it."""
 
@@ -25,6 +27,13 @@ def with_grammar(description: str, grammar: object) -> str:
 def tools_of(tools: object) -> list[Json]:
     """The functions that the caller carries out. Tools that OpenAI would carry out are not offered to the model."""
     return [_function(tool, space) for tool, space in _own(tools)]
+
+
+def unoffered(body: Json) -> list[str]:
+    """`tools.TYPE` for each type of tool that is not offered to the model."""
+    tools = body.get("tools")
+    given = {one["type"] for one in tools} if isinstance(tools, list) else set()
+    return sorted(f"tools.{kind}" for kind in given - {*OFFERED, NAMESPACE})
 
 
 def choice_of(choice: object) -> object:
@@ -60,12 +69,12 @@ def _own(tools: object) -> Iterator[tuple[Json, str]]:
     for place, tool in enumerate(tools):
         if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
             raise Invalid(f"tools[{place}]: must be an object with a type.", field=f"tools[{place}]")
-        if tool["type"] == "namespace":
+        if tool["type"] == NAMESPACE:
             inside = tool.get("tools")
             if isinstance(inside, list) and any(isinstance(one, dict) and "tools" in one for one in inside):
                 raise Invalid(f"tools[{place}].tools: a namespace holds no other.", field=f"tools[{place}].tools")
             yield from ((inner, str(tool.get("name") or "")) for inner, _ in _own(inside))
-        elif tool["type"] in ("function", "custom"):
+        elif tool["type"] in OFFERED:
             if not isinstance(tool.get("name"), str) or not tool["name"]:
                 raise Invalid(f"tools[{place}].name: must be a text.", field=f"tools[{place}].name")
             yield tool, ""
