@@ -35,7 +35,7 @@ PLAIN_WORDS = ("temperature", "verbosity")
 LIMITS = ("max_tokens", "max_completion_tokens")
 EFFORT = "reasoning_effort"
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-CONFIG, METADATA = "output_config", "metadata"
+CONFIG, METADATA, EDITING = "output_config", "metadata", "context_management"
 THINKING = {"enabled": "adaptive", "adaptive": "enabled"}
 """The two types of Anthropic's thinking: newer models take only the second, older ones only the first."""
 FORCED = ("any", "tool")
@@ -50,7 +50,7 @@ _REFUSED = re.compile(
     r"|unexpected (?:keyword|argument|field|parameter|property)|extra.?(?:inputs?|forbidden)|only the default"
     r"|should not exist|could not be mapped|could not find member|additional.?propert|expected never"
     r"|cannot both|no such|does not match any|incompatible|may not be|only allowed|may only be|not enabled"
-    r"|only [\d.]+ is allowed|invalid service_tier|\bunset\b|requires (?:the beta|.?thinking)",
+    r"|only [\d.]+ is allowed|invalid service_tier|\bunset\b|requires the beta",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
@@ -116,7 +116,7 @@ class ServerForm:
         if EFFORT not in body and _effort_in(sent.get(CONFIG)) and (self.efforts or EFFORT in self.omitted):
             config = self._config(sent.pop(CONFIG))
             sent |= {CONFIG: config} if config else {}
-        return self._with_calls(self._with_thinking(sent))
+        return with_fitting_edits(self._with_calls(self._with_thinking(sent)), given=body)
 
     def after(self, complaint: str, sent: Mapping[str, Any], *, status: int) -> ServerForm | None:
         """The form to try after a refusal of `sent`; None if the refusal names none that would change the request."""
@@ -212,7 +212,21 @@ def with_room_for_thoughts(sent: Body) -> Body:
     if not isinstance(budget, int) or not isinstance(limit, int) or budget < limit:
         return sent
     half = limit // 2
-    return sent | {"thinking": thinking | {"budget_tokens": half} if half >= BUDGETS[0] else {"type": "disabled"}}
+    fitting = thinking | {"budget_tokens": half} if half >= BUDGETS[0] else {"type": "disabled"}
+    return with_fitting_edits(sent | {"thinking": fitting}, given=sent)
+
+
+def with_fitting_edits(sent: Body, *, given: Mapping[str, Any]) -> Body:
+    """The request without the edits of thoughts that the API refuses where thinking, on in `given`, is off."""
+    was_on, is_on = (as_object(body.get("thinking")).get("type") in tuple(THINKING) for body in (given, sent))
+    edits = as_object(sent.get(EDITING)).get("edits")
+    if not was_on or is_on or not isinstance(edits, list):
+        return sent
+    kept = [edit for edit in edits if not str(as_object(edit).get("type")).startswith("clear_thinking")]
+    if len(kept) == len(edits):
+        return sent
+    rest = {name: value for name, value in sent.items() if name != EDITING}
+    return rest | ({EDITING: sent[EDITING] | {"edits": kept}} if kept else {})
 
 
 def _effort_in(config: object) -> str:

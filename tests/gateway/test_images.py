@@ -27,6 +27,7 @@ REFUSALS = [
     (400, "Invalid image data."),
 ]
 OTHERS = [
+    (400, "This model cannot process images."),
     (400, "This model does not support image input."),
     (400, "context_length_exceeded"),
     (500, "Too many images"),

@@ -85,8 +85,6 @@ OPTIONS: list[tuple[str, Json, Json]] = [
     ('json: unknown field "context_management"', {}, {"context_management": GONE}),
     ("context_management: This feature requires the beta header context-management-2025-06-27", {},
      {"context_management": GONE}),
-    ("context_management.edits.0: `clear_thinking_20251015` strategy requires `thinking` to be enabled",
-     {"thinking": {"type": "disabled"}}, {"thinking": GONE, "context_management": GONE}),
     ("output_config: Extra inputs are not permitted", {}, {"output_config": GONE}),
     ("effort: this model does not support effort", {}, {"output_config": GONE}),
     ("output_config.effort: effort is not supported for this model",
@@ -95,9 +93,9 @@ OPTIONS: list[tuple[str, Json, Json]] = [
     ("output_config.effort: Input should be 'low', 'medium' or 'high'", {}, {"output_config": {"effort": "high"}}),
     ("This model does not support effort level 'xhigh'. Supported levels: high, low, medium.", {},
      {"output_config": {"effort": "high"}}),
-    ("thinking: Extra inputs are not permitted", {}, {"thinking": GONE}),
-    ("#: extraneous key [thinking] is not permitted", {}, {"thinking": GONE}),
-    ("'claude-3-5-sonnet-20241022' does not support thinking.", {}, {"thinking": GONE}),
+    ("thinking: Extra inputs are not permitted", {}, {"thinking": GONE, "context_management": GONE}),
+    ("#: extraneous key [thinking] is not permitted", {}, {"thinking": GONE, "context_management": GONE}),
+    ("'claude-3-5-sonnet-20241022' does not support thinking.", {}, {"thinking": GONE, "context_management": GONE}),
     ("thinking.type: Input should be 'enabled' or 'disabled'", {}, {"thinking": ENABLED}),
     ("#/thinking/type: adaptive is not a valid enum value", {}, {"thinking": ENABLED}),
     ("thinking.type: Input should be 'adaptive' or 'disabled'", {"thinking": ENABLED},
@@ -105,7 +103,7 @@ OPTIONS: list[tuple[str, Json, Json]] = [
     ("thinking.adaptive.display: Extra inputs are not permitted", {}, {"thinking": {"type": "adaptive"}}),
     ("#/thinking: extraneous key [display] is not permitted", {}, {"thinking": {"type": "adaptive"}}),
     ("Thinking may not be enabled when tool_choice forces tool use.", {"tool_choice": {"type": "any"}},
-     {"thinking": GONE}),
+     {"thinking": GONE, "context_management": GONE}),
     ("`tool_choice` is not supported while the model thinks", {"tool_choice": {"type": "tool", "name": "Bash"}},
      {"tool_choice": {"type": "auto"}}),
     ("tool_choice: Extra inputs are not permitted", {}, {"tool_choice": GONE}),
@@ -120,7 +118,7 @@ OPTIONS: list[tuple[str, Json, Json]] = [
      {"max_tokens": 8_192, "thinking": {"type": "enabled", "budget_tokens": 4_096}}),
     ("max_tokens: 32000 > 1000, which is the maximum allowed number of output tokens",
      {"thinking": {"type": "enabled", "budget_tokens": 31_999}},
-     {"max_tokens": 1_000, "thinking": {"type": "disabled"}}),
+     {"max_tokens": 1_000, "thinking": {"type": "disabled"}, "context_management": GONE}),
     ("system: Input should be a valid string", {}, {"system": "You help.\n\nBe brief."}),
     ("json: cannot unmarshal array into Go struct field MessagesRequest.system of type string", {},
      {"system": "You help.\n\nBe brief."}),
@@ -150,6 +148,28 @@ async def test_a_model_that_takes_no_type_of_thinking_is_asked_without(
     llm: LlmServer, profile: ModelProfile, refusals: list[str]
 ) -> None:
     assert "thinking" not in await sent_after(llm, profile, *refusals, body=BODY)
+
+
+async def test_edits_of_tool_results_stay_where_thinking_goes(llm: LlmServer, profile: ModelProfile) -> None:
+    """Anthropic refuses edits of thoughts without thinking, and no others."""
+    tools = {"type": "clear_tool_uses_20250919"}
+    body = BODY | {"context_management": {"edits": [{"type": "clear_thinking_20251015"}, tools]}}
+    llm.enqueue(status=400, message="messages.1.content.0: Invalid `signature` in `thinking` block")
+    async with ask_messages(profile, body, {}, asking=lambda: None):
+        pass
+    sent = llm.last_request.body
+    assert ("thinking" in sent, sent["context_management"]) == (False, {"edits": [tools]})
+
+
+async def test_one_callers_mistake_takes_thinking_from_nobody(llm: LlmServer, profile: ModelProfile) -> None:
+    words = "context_management.edits.0: `clear_thinking_20251015` strategy requires `thinking` to be enabled"
+    llm.enqueue(status=400, message=words)
+    with pytest.raises(Refused):
+        async with ask_messages(profile, BODY | {"thinking": {"type": "disabled"}}, {}, asking=lambda: None):
+            pass
+    async with ask_messages(profile, BODY, {}, asking=lambda: None):
+        pass
+    assert llm.last_request.body["thinking"] == BODY["thinking"]
 
 
 async def test_a_server_that_refuses_every_form_is_not_asked_forever(llm: LlmServer, profile: ModelProfile) -> None:

@@ -18,7 +18,7 @@ from conversations.gateway.anthropic.compacted import as_blocks, joined
 from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
-from conversations.gateway.server_form import ServerForm, known_form, learn_form
+from conversations.gateway.server_form import ServerForm, known_form, learn_form, with_fitting_edits
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.clients import ANTHROPIC, client_for
 from conversations.llm.providers import corrections, refused_images
@@ -179,7 +179,8 @@ def _is_foreign(signature: object) -> bool:
 
 def _without_thoughts(body: Json) -> Json:
     """The body without any thoughts, and without the wish for new ones, which would require the old ones."""
-    return _without_thought_blocks({name: value for name, value in body.items() if name != "thinking"})
+    kept = {name: value for name, value in body.items() if name != "thinking"}
+    return _without_thought_blocks(with_fitting_edits(kept, given=body))
 
 
 def _without_thought_blocks(body: Mapping[str, Any]) -> Json:

@@ -64,7 +64,9 @@ def some_are_refused(status: int, complaint: str) -> bool:
     if status == TOO_LARGE:
         return True
     return status in (400, 422) and bool(
-        _TOO_LARGE.search(said) or _UNREADABLE.search(said) or (_IMAGES.search(said) and not _NO_IMAGE.search(said))
+        _TOO_LARGE.search(said)
+        or (_UNREADABLE.search(said) and not are_unsupported(said))
+        or (_IMAGES.search(said) and not _NO_IMAGE.search(said))
     )
 
 
