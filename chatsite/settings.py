@@ -66,7 +66,7 @@ LISTENS_ON_LOOPBACK = False
 LISTENS_AT = ""  # the address that `serve` announces; "" under another command
 DATA_DIR = Path(read("DATA_DIR", folders.data())).resolve()
 with contextlib.suppress(OSError):
-    DATA_DIR.mkdir(parents=True, exist_ok=True)
+    private_files.make_folder(DATA_DIR)
 if not (DATA_DIR.is_dir() and os.access(DATA_DIR, os.W_OK)):
     raise ImproperlyConfigured(f"DATA_DIR must be a folder that can be written: {DATA_DIR}.")
 

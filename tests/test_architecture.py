@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,27 @@ PATH = re.compile(r"`((?:chatsite|conversations|compression|docs|tests|benchmark
 NAMED = re.compile(r"`([\w.]+)` in\s+`((?:conversations|compression)/[\w./]+\.py)`")
 
 
+TOP = """
+    .ci .djlint_rules.yaml .dockerignore .env.example .gitattributes .github .gitignore .oxlintrc.json .python-version
+    CHANGELOG.md CONTRIBUTING.md Dockerfile LICENSE Makefile README.md SECURITY.md benchmarks chatsite compose.yaml
+    compression conversations deploy docs manage.py mkdocs.yml pyproject.toml requirements-bench.lock
+    requirements-builtin.lock requirements-dev.lock requirements.lock static templates tests
+"""
+
+
 def _defines(source: str, name: str) -> bool:
     """Whether a module has a function, a method, a class or a constant of this name."""
     return bool(
         re.search(rf"^\s*(?:(?:async )?def {name}\(|class {name}\b|{name}(?:: [^=]+)? = )", source, re.MULTILINE)
     )
+
+
+def test_the_top_level_has_only_its_own_files() -> None:
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    assert {name.partition("/")[0] for name in listed.stdout.split("\0") if name} - set(TOP.split()) == set()
 
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "SECURITY.md"])

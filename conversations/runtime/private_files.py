@@ -10,6 +10,13 @@ from pathlib import Path
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there; git ignores a new one, so that its keys are in no commit. Raises OSError."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+
+
 def make_private(*places: Path) -> None:
     """Make new files of this process, and the existing files and folders at `places`, private to their user."""
     os.umask(OTHERS)

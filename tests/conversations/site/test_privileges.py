@@ -15,6 +15,7 @@ from django.test import Client, RequestFactory
 
 from conversations.models import ModelProfile, User
 from conversations.ops import first_account
+from conversations.runtime import private_files
 from tests.conversations.page.test_views_account import ACCOUNT
 from tests.journeys.site import ROOT
 
@@ -146,3 +147,15 @@ def test_what_the_site_keeps_is_its_users_alone(tmp_path: Path) -> None:
     assert {"chatsite.sqlite3", "secret_key", "old/file"} <= found.keys()
     assert not {name: oct(mode) for name, mode in found.items() if mode & 0o077}
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
+
+
+def test_no_commit_takes_in_a_new_data_folder(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    private_files.make_folder(tmp_path / "data")
+    private_files.read_or_make_secret(tmp_path / "data" / "secret_key")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "notes.txt").write_text("kept")
+    private_files.make_folder(mine)
+    said = subprocess.run(["git", "status", "--short"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout == "?? mine/\n"
