@@ -1,4 +1,4 @@
-// Controls that need no server: the theme, the list on a phone, Dismiss, the panel; and Enter in small fields.
+// Controls that need no server: the theme, the list at the side, Dismiss, the panel; and Enter in small fields.
 // Listens to theme, click, keydown, submit, beforetoggle, htmx:afterSwap and afterRequest, and to the closing of the panel.
 import { find, panel } from "./page.js";
 
@@ -11,9 +11,17 @@ document.addEventListener("theme", ({ detail: { theme } }) => {
   for (const radio of document.querySelectorAll("input[name=theme]")) radio.checked = radio.value === theme;
 });
 
+const narrow = matchMedia("(max-width: 760px)");
+
+// Opens or closes the list: on a phone over the page, until something else is pressed; elsewhere beside it, for all pages to come.
 export const showList = (open) => {
-  find(".app").classList.toggle("listing", open);
-  find("#veil").hidden = !open;
+  if (narrow.matches) {
+    find(".app").classList.toggle("listing", open);
+    find("#veil").hidden = !open;
+  } else {
+    find(".app").classList.toggle("folded", !open);
+    document.cookie = `list=${open ? "open" : "folded"}; path=/; max-age=31536000; samesite=lax`;
+  }
   find("#drawer").setAttribute("aria-expanded", open);
   (open ? find(".side a") : find("#drawer")).focus();
 };
@@ -22,7 +30,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.id === "drawer") showList(true);
-  else if (button.id === "veil") showList(false);
+  else if (button.id === "veil" || button.id === "fold") showList(false);
   else if (button.id === "select") import("./selecting.js").then(({ begin }) => begin());
   else if ("dismiss" in button.dataset) button.parentElement.remove();
   else if ("hides" in button.dataset) document.getElementById(button.dataset.hides).hidden = true;

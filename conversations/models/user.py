@@ -29,5 +29,11 @@ class User(MonthlyBudget, AbstractUser):
         db_table = "auth_user"
         swappable = "AUTH_USER_MODEL"
 
+    @property
+    def initials(self) -> str:
+        """The first letters of the first and the last name, or of the user name: one or two capitals."""
+        names = (self.get_full_name() or self.get_username()).split()
+        return "".join(name[0] for name in (names[:1] + names[1:][-1:])).upper()
+
 
 _BY_KEY = PreparedObjects(lambda pk: User.objects.filter(pk=pk), pk=(User._meta.get_field("id"), -8))

@@ -151,6 +151,11 @@ class Person:
         self.page.get_by_role("button", name="Create account").click()
         self.page.wait_for_url(self.site.url + "/")
 
+    def opens(self, name: str, *, role: Literal["button", "link"] = "link") -> None:
+        """Press an entry of the menu behind the person's name."""
+        self.page.locator("#side .me").click()
+        self.page.locator("#me").get_by_role(role, name=name, exact=True).click()
+
     def begins(self) -> None:
         self.page.get_by_role("button", name="New chat").first.click()
         expect(self.box).to_be_enabled()

@@ -51,7 +51,7 @@ def test_the_first_visitor_makes_the_account_and_everyone_later_signs_in(at_site
     alice = at_site()
     alice.sets_up()
     expect(alice.page.get_by_role("heading", name="Talk for as long as you like")).to_be_visible()
-    alice.page.get_by_role("button", name="Sign out").click()
+    alice.opens("Sign out", role="button")
     alice.page.wait_for_url("**/accounts/login/")
     alice.page.goto(alice.site.url + "/setup/")
     alice.page.wait_for_url("**/accounts/login/")

@@ -81,3 +81,42 @@ def test_on_a_phone_the_box_is_under_the_thumb_and_the_list_is_a_drawer(alice: P
     expect(alice.page.locator("#side")).to_be_hidden()
     alice.page.get_by_role("button", name="Conversations", exact=True).click()
     expect(alice.page.locator("#conversations").get_by_role("link", name="A long talk").first).to_be_in_viewport()
+
+
+def test_the_list_folds_away_and_stays_so_on_other_pages(alice: Person, llm: LlmServer) -> None:
+    page, side = alice.page, alice.page.locator("#side")
+    page.locator("#fold").click()
+    expect(side).to_be_hidden()
+    expect(page.get_by_role("button", name="Conversations", exact=True)).to_be_focused()
+    page.reload()
+    expect(side).to_be_hidden()
+    page.keyboard.press("Tab")  # leave the box, which takes the key as a letter
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search every message")).to_be_focused()
+    page.locator("#fold").click()
+    llm.enqueue("So it is.")
+    page.get_by_label("Message", exact=True).fill("Is it?")
+    page.keyboard.press("Enter")
+    alice.is_answered("So it is.")
+    expect(side).to_be_hidden()
+    page.goto(f"{alice.site.url}/settings/")
+    expect(side).to_be_visible()  # its page has no button that brings the list back
+    page.goto(alice.site.url)
+    page.get_by_role("button", name="Conversations", exact=True).click()
+    expect(side).to_be_visible()
+    page.reload()
+    expect(side).to_be_visible()
+    assert alice.complaints == []
+
+
+def test_what_is_behind_the_name_is_reached_by_the_keyboard(alice: Person) -> None:
+    page, menu = alice.page, alice.page.locator("#me")
+    name = page.locator("#side .me")
+    expect(name).to_have_accessible_name(alice.name)
+    name.press("Enter")
+    expect(menu.get_by_role("link")).to_have_text(["Settings", "Usage", "Keyboard shortcuts ?", "Admin"])
+    menu.get_by_role("link", name="Keyboard shortcuts").press("Enter")
+    expect(page.locator("#panel").get_by_role("heading", name="Keyboard")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(name).to_be_focused()
+    assert alice.complaints == []

@@ -24,7 +24,7 @@ def status_of(alice: Person, key: str) -> int:
 def test_a_key_is_made_copied_used_and_revoked(alice: Person) -> None:
     page = alice.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=alice.site.url)
-    page.get_by_role("link", name="Settings").click()
+    alice.opens("Settings")
     page.get_by_label("What the key is for").fill("backup")
     page.get_by_role("button", name="Make a key").click()
     shown = page.locator("#new-key")

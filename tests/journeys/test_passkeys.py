@@ -22,7 +22,7 @@ def test_a_passkey_is_added_signs_in_confirms_and_is_removed(alice: Person) -> N
     page.get_by_label("Username").fill(alice.name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    page.get_by_role("link", name="Settings").click()
+    alice.opens("Settings")
     page.get_by_role("link", name="Two-step sign-in and passkeys").click()
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Password").fill(PASSWORD)

@@ -23,12 +23,12 @@ def background(page: Page) -> str:
 def test_a_theme_holds_at_once_after_signing_out_and_in_another_browser(alice: Person, chromium: Browser) -> None:
     page = alice.page
     assert background(page) == LIGHT
-    page.get_by_role("link", name="Settings", exact=True).click()
+    alice.opens("Settings")
     page.get_by_role("radio", name="Dark").check()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert background(page) == DARK
-    expect(page.get_by_role("button", name="Theme: dark. Change to the system's")).to_be_visible()
-    page.get_by_role("button", name="Sign out").click()
+    expect(page.locator("#theme-toggle")).to_have_attribute("aria-label", "Theme: dark. Change to the system's")
+    alice.opens("Sign out", role="button")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert background(page) == DARK
 
@@ -41,6 +41,7 @@ def test_a_theme_holds_at_once_after_signing_out_and_in_another_browser(alice: P
         expect(other.get_by_role("button", name="New chat").first).to_be_visible()
         assert background(other) == DARK
         other.wait_for_load_state()
+        other.locator("#side .me").click()
         toggle = other.locator("#theme-toggle")
         toggle.focus()
         other.keyboard.press("Enter")
@@ -52,7 +53,7 @@ def test_a_theme_holds_at_once_after_signing_out_and_in_another_browser(alice: P
 
 def test_ctrl_and_enter_sends_for_whom_enter_begins_a_line(alice: Person, llm: LlmServer) -> None:
     page = alice.page
-    page.get_by_role("link", name="Settings", exact=True).click()
+    alice.opens("Settings")
     page.get_by_role("radio", name="Ctrl + Enter sends").check()
     expect(page.locator("#typing-section")).to_contain_text("Saved.")
     prompt = page.get_by_role("textbox", name="Instructions")
@@ -79,7 +80,7 @@ def test_a_model_is_added_and_tested_then_chosen_and_answers_with_the_prompt_tha
     alice: Person, llm: LlmServer
 ) -> None:
     page, name = alice.page, f"{alice.name}-2"
-    page.get_by_role("link", name="Admin").click()
+    alice.opens("Admin")
     page.get_by_role("navigation", name="Administration").get_by_role("link", name="Models").click()
     page.get_by_role("link", name="Add model profile").click()
     page.get_by_label("Name:").fill(name)

@@ -79,3 +79,17 @@ def test_ten_wrong_passwords_lock_the_name_out_and_say_so(client: Client, django
     assert "quarter of an hour" in answer.content.decode()
     again = client.post(reverse("login"), {"username": "mallory", "password": "a good long one"})
     assert again.status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("username", "first_name", "last_name", "initials"),
+    [
+        ("alice", "", "", "A"),
+        ("alice", "Ana", "Keller", "AK"),
+        ("alice", "Ana", "", "A"),
+        ("mary", "Mary Ann", "van der Berg", "MB"),
+        ("李雷", "", "", "李"),
+    ],
+)
+def test_a_person_has_one_or_two_initials(username: str, first_name: str, last_name: str, initials: str) -> None:
+    assert User(username=username, first_name=first_name, last_name=last_name).initials == initials
