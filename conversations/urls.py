@@ -140,6 +140,7 @@ urlpatterns = [
     path("c/<uuid:pk>/messages/<uuid:message_id>/menu", chat.message_menu, name="message_menu"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/words", chat.words, name="words"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/thoughts", chat.thoughts, name="thoughts"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/recalled", requests.recalled, name="recalled"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/request", requests.what_was_sent, name="request"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/around", message_page.around, name="around"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/calls/<int:number>", agent_runs.call, name="call"),

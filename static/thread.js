@@ -8,13 +8,13 @@ import { rememberPlace, restoreFocus } from "./place.js";
 
 const converge = () => htmx.trigger(document.body, "converge");
 
-// --- Calls of tools, runs of executors and thoughts: open parts stay open, and known steps are not sent again -----------------------
+// --- Calls of tools, runs of executors, thoughts and recalled passages: open parts stay open, and known steps are not sent again -----------------------
 
 // Thoughts close with their reply, unless a person has opened or closed them.
 const closes = (part, was) => part.matches(".thought:not(.thinking)") && !("byHand" in was.dataset);
 // Carries the open parts of the page over to the parts that replace them.
 const keepCalls = (fragment) => {
-  for (const part of fragment.querySelectorAll(".call, .step, .thought")) {
+  for (const part of fragment.querySelectorAll(".call, .step, .thought, .recall")) {
     const was = find(`[id="${part.id}"] > details`), now = find(":scope > details", part);
     // A run that begins opens by itself.
     if (was && now && was !== now && (was.matches(".run") || !now.matches(".run")) && !closes(part, was)) now.open = was.open;

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models.functions import Left
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -20,6 +20,7 @@ from conversations.memory.facts_kept import facts_kept
 from conversations.models import Conversation, Message
 from conversations.page import fragments
 from conversations.page.meter import meter, price, shares
+from conversations.page.passages import passages_of
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
@@ -74,6 +75,22 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     is_listed = context["is_own"] and context["is_chat"]
     listed = sidebar(request.user, current=conversation if is_listed else None)
     return render(request, "conversations/requests/request.html", context | {"sidebar": listed})
+
+
+@member
+@never_cache
+@require_GET
+def recalled(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """The passages that were recalled for a reply, when they are opened: pages do not carry them."""
+    conversation = readable_conversation(request.user, pk)
+    reply = get_object_or_404(conversation.messages.only("request", "conversation"), pk=message_id)
+    context = {
+        "conversation": conversation,
+        "message": reply,
+        "passages": passages_of(reply),
+        "is_own": conversation.owner_id == request.user.pk and conversation.kind in CHATS,
+    }
+    return render(request, "conversations/thread/_recalled.html", context)
 
 
 @member
