@@ -41,7 +41,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 KEPT = 4
 """Messages at the end that are not folded, and stay as short as they are."""
 CENTRED = {
-    "chat": ((".compaction-divider", "center"),),
+    "chat": (("#thread .row:nth-of-type(3)", "start"),),
     "divider": ((".compaction-divider", "center"),),
     "diff": ((".changes", "start"),),
 }
