@@ -128,13 +128,11 @@ ITEMS = [
     {"type": "computer_call", "id": "c", "call_id": "k", "action": {"type": "type", "text": "maintainer"}},
     {"type": "computer_call_output", "call_id": "k", "output": {"type": "computer_screenshot", "text": "maintainer"}},
     {"type": "image_generation_call", "id": "ig", "status": "completed", "result": "maintainer"},
-    {"type": "local_shell_call", "id": "ls", "call_id": "k", "action": {"type": "exec", "command": ["maintainer"]}},
     {"type": "local_shell_call_output", "id": "lo", "output": "maintainer"},
     {"type": "mcp_list_tools", "id": "ml", "server_label": "maintainer", "tools": []},
     {"type": "mcp_approval_request", "id": "mr", "name": "maintainer", "arguments": "{}", "server_label": "s"},
     {"type": "mcp_approval_response", "approval_request_id": "mr", "approve": True, "reason": "maintainer"},
     {"type": "mcp_call", "id": "mc", "name": "maintainer", "arguments": "{}", "server_label": "s", "output": "x"},
-    {"type": "apply_patch_call", "id": "ap", "call_id": "k", "operation": {"diff": "maintainer"}},
     {"type": "nobody_knows_yet", "text": "maintainer"},
     {"type": "item_reference", "id": "msg_1"},
 ]

@@ -26,6 +26,7 @@ WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object
 PATCH = {"type": "custom", "name": "apply_patch", "description": "Patches files.",
          "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}}  # fmt: skip
 SEARCH = {"type": "web_search"}
+HOSTED = {"type": "shell", "environment": {"type": "container_auto"}}
 MCP = {"type": "namespace", "name": "files", "tools": [WEATHER | {"name": "read"}]}
 TOOLS: list[Any] = [WEATHER, PATCH, SEARCH, MCP]
 PIXEL = "data:image/png;base64,iVBORw0KGgo"
@@ -218,7 +219,7 @@ def test_an_error_has_the_form_of_the_api(caller: Caller) -> None:
 
 def test_tools_that_the_model_is_not_offered_are_named(caller: Caller) -> None:
     own: Any = [{"type": "function", "name": "ls", "parameters": {}}, {"type": "namespace", "name": "a", "tools": []}]
-    others: Any = [{"type": "web_search"}, {"type": "shell"}, {"type": "shell"}, {"type": "x\r\ny"}]
+    others: Any = [{"type": "web_search"}, HOSTED, HOSTED, {"type": "x\r\ny"}]
     create = caller.client.responses.with_raw_response.create
     assert "x-chatsite-left-out" not in create(model="scripted", input="hi", tools=own).headers
     answer = create(model="scripted", input="hi", tools=[*own, *others])

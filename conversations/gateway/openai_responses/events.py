@@ -110,7 +110,7 @@ class _Writing:
             if kind == "custom_tool_call":
                 yield self._in_item("response.custom_tool_call_input.delta", delta=item["input"])
                 yield self._in_item("response.custom_tool_call_input.done", input=item["input"])
-            else:
+            elif kind == "function_call":
                 done = {"name": item["name"], "arguments": text}
                 yield self._in_item("response.function_call_arguments.done", **done)
         if added := PARTS.get(kind):

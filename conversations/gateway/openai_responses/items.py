@@ -5,6 +5,7 @@ from __future__ import annotations
 from conversations.errors import Invalid
 from conversations.gateway.history_repair import described
 from conversations.gateway.messages import as_json
+from conversations.gateway.openai_responses import typed_tools
 from conversations.gateway.openai_responses.compaction import compaction_item, content_of_compaction
 from conversations.gateway.openai_responses.tools import INPUT, SEPARATOR
 from conversations.gateway.protocol import Json
@@ -100,11 +101,16 @@ class _Reading:
         if kind in ("function_call_output", "custom_tool_call_output"):
             self._result(place, item)
             return
+        if typed_tools.is_result(item) and (call_id := self._answered(item)):
+            self._result(place, {"call_id": call_id, "output": typed_tools.result_text(item)})
+            return
         self.end_results()
         if kind == "message":
             self._message(place, item)
         elif kind in ("function_call", "custom_tool_call"):
             self._call(place, item, is_custom=kind == "custom_tool_call")
+        elif typed := typed_tools.called(item):
+            self._call(place, {"call_id": item["call_id"], "name": typed[0], "arguments": typed[1]}, is_custom=False)
         elif kind in COMPACTIONS:
             self.messages.append({"role": "user", "content": content_of_compaction(place, item)[0]})
         elif kind == REASONING:
@@ -112,6 +118,10 @@ class _Reading:
         elif kind != TRIGGER:
             role = "user" if str(kind).endswith(ANSWERS) else "assistant"
             self._add(role, described(item))
+
+    def _answered(self, item: Json) -> str:
+        """The id of the call that an item answers, which a local shell's result has under either name; "" if none."""
+        return next((str(id) for id in (item.get("call_id"), item.get("id")) if str(id) in self.called), "")
 
     def _add(self, role: str, text: str) -> None:
         last = self.messages[-1] if self.messages else {}

@@ -6,7 +6,8 @@ import time
 from uuid import uuid4
 
 from conversations.gateway.chunks import arguments_of
-from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of
+from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of, typed_of
+from conversations.gateway.openai_responses.typed_tools import call_fields
 from conversations.gateway.protocol import CallerRequest, Json
 from conversations.gateway.sealed_thoughts import sealed
 from conversations.llm.providers.reported_usage import tokens_of
@@ -36,10 +37,14 @@ class Naming:
 
     def __init__(self, body: Json) -> None:
         self.customs = customs_of(body)
-        self._spaces = spaces_of(body)
+        self._spaces, self._typed = spaces_of(body), typed_of(body)
 
     def call_item(self, id: str, call_id: str, name: str, arguments: str, status: str = "completed") -> Json:
-        """The item of a call, of a function or of a tool that takes any text."""
+        """The item of a call: of a function, of a tool that takes any text, or of one that is known by its type."""
+        if name in self._typed:
+            return {"id": id, "status": status, "call_id": call_id or new_id("call")} | call_fields(
+                name, arguments_of(arguments)
+            )
         space, own = self._spaces.get(name, ("", name))
         named = {"call_id": call_id or new_id("call"), "name": own} | ({"namespace": space} if space else {})
         if name in self.customs:
