@@ -21,7 +21,7 @@ from markdown_it.token import Token
 from compression.core.caching import cached_texts
 from conversations.exchange.formats.chatgpt_references import OPENING, without_marks
 from conversations.messages.text_files import without_escapes
-from conversations.page.markup import formulas
+from conversations.page.markup import details, formulas
 from conversations.page.markup.addresses import addresses
 from conversations.page.markup.cjk import cjk_emphasis
 from conversations.page.markup.highlighting import NotColoured, coloured
@@ -45,11 +45,13 @@ clean = partial(
         *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "strong", "em", "s"),
         *("a", "code", "pre", "span", "div", "button", "table", "thead", "tbody", "tr", "th", "td"),
         *PAIRED,
+        *details.TAGS,
         *formulas.TAGS,
     },
     attributes={
         "a": {"href", "title", "target"},
         "ol": {"start"},
+        "details": {"open"},
         "th": {"align"},
         "td": {"align"},
         "button": {"type", "data-code", "aria-pressed"},
@@ -140,6 +142,7 @@ parser.validateLink = lambda url: url.lower().startswith(SCHEMES)  # type: ignor
 parser.use(formulas.formulas)
 parser.use(tables)
 parser.use(tags)
+parser.use(details.details)
 parser.use(addresses)
 parser.use(cjk_emphasis)
 parser.core.ruler.push("signs", signs)

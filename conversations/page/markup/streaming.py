@@ -19,7 +19,7 @@ MAX_TAIL_CHARS, MAX_TAIL_LINES = 8_000, 200
 """The most characters and lines of an unfinished block that is parsed, since each line parses the block again."""
 MAX_RENDERED_TAIL_CHARS = 3_000
 """The most characters of an unfinished block rendered again for each line. Further lines are plain until it ends."""
-BY_LINES = ("bullet_list_open", "ordered_list_open", "table_open", "blockquote_open")
+BY_LINES = ("bullet_list_open", "ordered_list_open", "table_open", "blockquote_open", "details_open")
 """Blocks whose first lines keep their meaning when more lines follow."""
 ONE_LINE = ("heading_open", "hr", "formula")
 TO_EMPTY_LINE = ("paragraph_open", "table_open", "blockquote_open")
@@ -110,6 +110,8 @@ def _is_over(block: Token, lines: Sequence[str], followed: bool) -> bool:
     if block.type == "fence":
         last = lines[-1].strip()
         return len(lines) > 1 and last.startswith(block.markup) and not last.strip(block.markup[0])
+    if block.type == "details_open":
+        return bool(block.meta["is_closed"])
     return block.type in ONE_LINE or (block.type in TO_EMPTY_LINE and followed)
 
 

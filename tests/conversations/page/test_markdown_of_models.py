@@ -104,6 +104,43 @@ def test_a_tag_does_not_reach_beyond_its_paragraph() -> None:
     assert str(html_of("<b>one\n\ntwo</b>")) == "<p>&lt;b&gt;one</p>\n<p>two&lt;/b&gt;</p>\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<details>\n<summary>The **log**</summary>\n\n- a\n\n</details>\nEnd",
+         "<details> <summary>The <strong>log</strong></summary> <ul> <li>a</li> </ul> </details> <p>End</p>"),
+        ("<DETAILS open><summary>Log</summary>\na `b`\n</details>",
+         '<details open=""> <summary>Log</summary> <p>a <code>b</code></p> </details>'),
+        ("Before\n<details>\nwords\n</details>", "<p>Before</p> <details> <p>words</p> </details>"),
+        ("<details>\nno end\n\nmore", '<details open=""> <p>no end</p> <p>more</p> </details>'),
+        ("> <details>\n> x\n> </details>\n\nZ",
+         "<blockquote> <details> <p>x</p> </details> </blockquote> <p>Z</p>"),
+        ("<details><summary>a</summary>\n<details>\nb\n</details>\nc\n</details>\nd",
+         "<details> <summary>a</summary> <details> <p>b</p> </details> <p>c</p> </details> <p>d</p>"),
+        ("<details><summary><script>x</script></summary>\n</details>",
+         "<details> <summary>&lt;script&gt;x&lt;/script&gt;</summary> </details>"),
+    ],
+)  # fmt: skip
+def test_parts_that_are_folded_away_can_be_opened(text: str, expected: str) -> None:
+    assert " ".join(html_of(text).split()) == expected
+
+
+@pytest.mark.parametrize("text", ["a <details> b", "<details onclick=x>\n</details>", "</details>", "`<details>`"])
+def test_other_words_of_them_stay_text(text: str) -> None:
+    html = str(html_of(text))
+    assert "<details" not in html and "details" in html
+
+
+def test_nothing_is_lost_in_very_deep_ones() -> None:
+    html = str(html_of("<details>\n" * 40 + "the end"))
+    assert 5 < html.count("<details open") <= 10 and "the end" in html
+
+
+def test_a_part_in_code_is_code() -> None:
+    html = str(html_of("```\n<details>\n</details>\n```"))
+    assert "<details" not in html and "&lt;details&gt;" in html
+
+
 def test_a_marked_quotation_begins_with_its_kind() -> None:
     assert "<p><strong>Note</strong><br>" in str(html_of("> [!NOTE]\n> Hello"))
     assert "<strong>Warning</strong><br>\nCareful" in str(html_of("> [!WARNING] Careful"))
@@ -162,7 +199,8 @@ def test_code_has_no_codes_of_a_terminal_and_a_language_no_braces() -> None:
 @pytest.mark.parametrize(
     "piece",
     ["https://", "https://e.org/)", "https://e.org/(", "<b>", "</b>", "<b", "[^1]", "> [!NOTE]\n", "•\n",
-     "\\begin{align}", "**“", "**（", "文**", "\ue200", "https://e.org/文"],
+     "\\begin{align}", "**“", "**（", "文**", "\ue200", "https://e.org/文",
+     "<details>\n", "</details>\n", "<details>\n</details>\n", "- <details>\n", "> <details>\n"],
 )  # fmt: skip
 def test_time_grows_with_the_text(piece: str) -> None:
     for after in ("", "x", "</b>", "\\end{align}"):

@@ -20,7 +20,8 @@ DOCS = [*Path("docs").glob("*.md"), Path("README.md")]
 REAL = ("swe/ctf-i-got-id.json", "swe/marshmallow-1867.json")
 LINES = st.sampled_from(
     ["", "words", "**bold", "# head", "- item", "  - item", "1. one", "> said", "```py", "```", "~~~", "    code", "\t",
-     "a | b", "--- | ---", "---", "===", "$$", "x^2", "[a]: http://b.example", "[a]", "<b>", "  ", "10", "* * *", "\\"]
+     "a | b", "--- | ---", "---", "===", "$$", "x^2", "[a]: http://b.example", "[a]", "<b>", "  ", "10", "* * *", "\\",
+     "<details>", "<summary>more</summary>", "</details>"]
 )  # fmt: skip
 
 
