@@ -1,6 +1,6 @@
 // Keeps the list of chats as it is: a spinner where a reply is written, a dot where one is new. Counts new replies in the title,
 // and notifies of them where the person allows it. Asks often while something happens, then ever more rarely.
-// Listens to activity, visibilitychange, pointerdown, pagehide, change, htmx:load and wsAfterMessage.
+// Folds projects. Listens to activity, click, visibilitychange, pointerdown, pagehide, change, htmx:load and wsAfterMessage.
 import { find, gettext, readStored, store, thread } from "./page.js";
 
 const EVERY_MS = 5000, SLOWEST_MS = 20000, FIRST_MS = 1200, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
@@ -64,6 +64,17 @@ if (stamp) {
   });
   plan(Date.now() + FIRST_MS);
 }
+
+// A folded project lists only the open chat, and those with news. The list is made by the site, which reads the cookie.
+const MOST_FOLDED = 200;
+document.addEventListener("click", ({ target }) => {
+  const id = target.closest("[data-folds]")?.dataset.folds;
+  if (!id) return;
+  const folded = new Set(document.cookie.match(/(?:^|; )folders=([\da-f.]+)/)?.[1].split("."));
+  if (!folded.delete(id)) folded.add(id);
+  document.cookie = `folders=${[...folded].slice(-MOST_FOLDED).join(".")}; path=/; max-age=31536000; samesite=lax`;
+  htmx.ajax("POST", list.dataset.activity, { source: list, target: list, swap: "innerHTML", values: { at: chat() } });
+});
 
 // The switch in the settings is shown where the browser can notify.
 const show = () => {

@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tests.journeys.site import Person
+from tests.journeys.site import Person, long_conversation
 from tests.journeys.test_accessibility import Checked
 from tests.journeys.test_widths import LONG, Measured
 from tests.llm_server import LlmServer
@@ -216,3 +216,27 @@ def test_two_people_share_a_project_until_one_of_them_leaves(alice: Person, grac
     unexpected = [*alice.complaints, *grace.complaints]
     assert [one for one in unexpected if "400" not in one] == []  # the name that nobody has
     assert (checked.wrong, measured.wrong, read.wrong, wide.wrong) == ([], [], [], [])
+
+
+def test_a_project_folds_and_stays_folded(alice: Person) -> None:
+    page = alice.page
+    alice.imports(long_conversation(4))
+    page.get_by_role("button", name="delete A long talk").click()
+    page.get_by_role("button", name="Move to a project").click()
+    page.get_by_label("New project").fill("Billing")
+    page.get_by_role("button", name="Move", exact=True).click()
+    expect(page.get_by_role("link", name="Billing").first).to_be_visible()
+    page.goto(alice.site.url)
+    page.wait_for_load_state("domcontentloaded")  # before that, no module hears of a key
+    inside, folds = page.locator("#conversations .entry.inside"), page.get_by_role("button", name="Chats of Billing")
+    expect(inside).to_have_count(1)
+    folds.press("Enter")
+    expect(inside).to_have_count(0)
+    expect(folds).to_have_attribute("aria-expanded", "false")
+    expect(folds).to_be_focused()
+    page.reload()
+    page.wait_for_load_state("domcontentloaded")
+    expect(inside).to_have_count(0)
+    folds.click()
+    expect(inside).to_have_count(1)
+    assert alice.complaints == []

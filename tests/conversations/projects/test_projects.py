@@ -232,6 +232,28 @@ def test_the_list_has_projects_first_and_each_conversation_once(
     assert len({row.pk for row in listed.conversations}) == len(listed.conversations)
 
 
+def test_a_folded_project_lists_the_open_chat_and_news(
+    user: User, conversation: Conversation, project: Project
+) -> None:
+    inside = [
+        Conversation.objects.create(owner=user, title=title, project=project) for title in ("One", "Two", "Three")
+    ]
+    begin.begin(inside[2], content="Hi")
+    Conversation.objects.filter(pk=inside[2].pk).update(seen_at=START)
+    pages = Pages(user)
+
+    def listed() -> list[bool]:
+        page = pages.get("chat", inside[0].pk).content.decode()
+        return [f'id="entry-{row.pk}"' in page for row in (*inside, conversation)]
+
+    assert listed() == [True, True, True, True]
+    pages.client.cookies["folders"] = f"00000000.{project.pk.hex[-8:]}"
+    assert listed() == [True, False, True, True]
+    assert 'aria-expanded="false"' in pages.get("home").content.decode()
+    pages.client.cookies["folders"] = "x" * 3_000
+    assert listed() == [True, True, True, True]
+
+
 def test_a_change_of_a_project_changes_the_stamp_of_the_list(user: User, project: Project) -> None:
     before = sidebar(user).stamp
     projects.change(project, name="Invoices")
