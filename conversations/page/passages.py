@@ -34,9 +34,8 @@ class Passages:
 
 
 def passages_of(reply: Message) -> Passages | None:
-    """The passages that the request of a reply quoted; None if there were none, or a quoted message is deleted."""
-    noted = (reply.request or {}).get("recalled")
-    recalled = recall.put_together(reply.conversation_id, noted) if noted else None
+    """The passages that the request of a reply quoted; None if one of their messages is deleted."""
+    recalled = recall.put_together(reply.conversation_id, (reply.request or {})["recalled"])
     if recalled is None:
         return None
     asked = Message.objects.filter(conversation_id=reply.conversation_id, pk=recalled.before).values_list("content")

@@ -83,7 +83,8 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 def recalled(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """The passages that were recalled for a reply, when they are opened: pages do not carry them."""
     conversation = readable_conversation(request.user, pk)
-    reply = get_object_or_404(conversation.messages.only("request", "conversation"), pk=message_id)
+    asked = conversation.messages.filter(request__recalled__isnull=False)
+    reply = get_object_or_404(asked.only("request", "conversation"), pk=message_id)
     context = {
         "conversation": conversation,
         "message": reply,

@@ -107,6 +107,11 @@ def test_the_thread_carries_a_line_and_no_passage(user: User, reply: Message) ->
     assert "5433 on" not in words(response) and "<mark>" not in response.content.decode()
 
 
+def test_a_reply_without_passages_has_no_such_part(user: User, reply: Message) -> None:
+    Message.objects.filter(pk=reply.pk).update(request=None)
+    assert Pages(user).get("recalled", reply.conversation_id, reply.pk).status_code == 404
+
+
 def test_nobody_else_sees_them(reply: Message) -> None:
     other = User.objects.create_user("mallory", password="correct horse battery")
     assert Pages(other).get("recalled", reply.conversation_id, reply.pk).status_code == 404
