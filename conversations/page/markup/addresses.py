@@ -17,11 +17,15 @@ from markdown_it.token import Token
 from compression.core.lazy_pattern import lazy_pattern
 
 _ADDRESS = lazy_pattern(
-    r"(?<![A-Za-z0-9/@.])https?://(?:[A-Za-z0-9_\-.~:/?#\[\]@!$&'()*+,;=%\u00c0-\u024f\u0370-\u04ff]"
+    r"(?<![A-Za-z0-9/@.])(?:https?://|www\.(?=[a-z0-9-]{1,63}\.[a-z]))"
+    r"(?:[A-Za-z0-9_\-.~:/?#\[\]@!$&'()*+,;=%\u00c0-\u024f\u0370-\u04ff]"
     r"|(?<=[/=_])[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]++){1,2000}",
     re.IGNORECASE,
 )
-"""An address; CJK letters belong to it only as a whole part of its path, as their sentences have no blanks."""
+"""An address, with its scheme or from `www.` on.
+
+CJK letters belong to it only as a whole part of its path, as their sentences have no blanks.
+"""
 _AFTER_SENTENCE = ".,;:!?'\"*_~"
 _BULLETS = ("•", "‣", "◦", "●", "▪")
 
@@ -48,7 +52,7 @@ def _linked(children: list[Token], parser: MarkdownIt) -> Iterator[Token]:
         links += (child.type == "link_open") - (child.type == "link_close")
         if child.type == "softbreak" and at + 1 < len(children) and children[at + 1].content.startswith(_BULLETS):
             child.type = "hardbreak"
-        if child.type == "text" and not links and "://" in child.content:
+        if child.type == "text" and not links and ("://" in child.content or "www." in child.content.lower()):
             yield from _parts(child, parser)
         else:
             yield child
@@ -58,7 +62,7 @@ def _parts(text: Token, parser: MarkdownIt) -> Iterator[Token]:
     """The text with a link for each address in it, without the sign that ends its sentence."""
     for words, is_address in _split(text.content):
         if is_address:
-            yield Token("link_open", "a", 1, attrs={"href": parser.normalizeLink(words)})
+            yield Token("link_open", "a", 1, attrs={"href": parser.normalizeLink(_target(words))})
         yield _text(text, words)
         if is_address:
             yield Token("link_close", "a", -1)
@@ -78,8 +82,13 @@ def _split(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _as_html(words: str, is_address: bool) -> str:
-    shown = escape(words)
-    return f'<a href="{shown}" target="_blank" rel="noopener nofollow">{shown}</a>' if is_address else shown
+    shown, target = escape(words), escape(_target(words))
+    return f'<a href="{target}" target="_blank" rel="noopener nofollow">{shown}</a>' if is_address else shown
+
+
+def _target(address: str) -> str:
+    """The address with its scheme, which one that begins with `www.` lacks."""
+    return f"https://{address}" if address[:4].lower() == "www." else address
 
 
 def _trimmed(address: str) -> str:

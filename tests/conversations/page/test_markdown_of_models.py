@@ -43,6 +43,25 @@ def test_an_address_may_have_letters_of_any_script(word: str) -> None:
     assert f">https://e.org/wiki/{word}</a> ok" in html and re.search(r'href="https://e\.org/wiki/[A-Za-z0-9%]+"', html)
 
 
+@pytest.mark.parametrize(
+    ("text", "address", "after"),
+    [
+        ("See www.e.org/a_b?x=https://f.org.", "www.e.org/a_b?x=https://f.org", "."),
+        ("(WWW.e-f.co.uk)", "WWW.e-f.co.uk", ")"),
+        ("**www.e.org**", "www.e.org", "</strong>"),
+    ],
+)
+def test_an_address_without_a_scheme_is_a_link_to_https(text: str, address: str, after: str) -> None:
+    link = f'<a href="https://{address}" target="_blank" rel="noopener nofollow">{address}</a>'
+    assert link + after in inline(text)
+    assert link in linked(text)
+
+
+@pytest.mark.parametrize("text", ["www.", "www.e", "awww.e.org", "me@www.e.org", "www..org", "`www.e.org`", "www.1.2"])
+def test_words_that_only_begin_like_one_are_none(text: str) -> None:
+    assert "<a" not in inline(text)
+
+
 @pytest.mark.parametrize("text", ["`https://e.org`", "https://", "xhttps://e.org", "javascript://e.org", "ftp://e.org"])
 def test_other_words_are_no_links(text: str) -> None:
     assert "<a" not in inline(text)
@@ -198,7 +217,8 @@ def test_code_has_no_codes_of_a_terminal_and_a_language_no_braces() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["https://", "https://e.org/)", "https://e.org/(", "<b>", "</b>", "<b", "[^1]", "> [!NOTE]\n", "•\n",
+    ["https://", "www.", "www.e.", "www.e.org/)", "https://e.org/)",
+     "https://e.org/(", "<b>", "</b>", "<b", "[^1]", "> [!NOTE]\n", "•\n",
      "\\begin{align}", "**“", "**（", "文**", "\ue200", "https://e.org/文",
      "<details>\n", "</details>\n", "<details>\n</details>\n", "- <details>\n", "> <details>\n"],
 )  # fmt: skip
