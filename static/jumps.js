@@ -39,6 +39,8 @@ const markWords = (place) => {
       range.setStart(text, index);
       range.setEnd(text, index + match.length);
       found.add(range);
+      // A part that a reply folds away is opened where the word stands in it.
+      for (let part = text.parentElement; part !== place; part = part.parentElement) if (part.matches(".prose details")) part.open = true;
     }
   }
   if (!CSS.highlights.has("found")) styleMarks();

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.journeys.site import Person, long_conversation
 from tests.journeys.test_accessibility import Checked
+from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +45,26 @@ def test_words_are_found_from_message_to_message_compacted_ones_too(alice: Perso
     page.keyboard.press("Escape")
     expect(page.locator("#finder")).to_be_hidden()
     assert page.evaluate("CSS.highlights.has('found')") is False
+    assert alice.complaints == []
+
+
+def test_a_word_in_a_part_that_is_folded_away_is_shown(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    llm.enqueue(
+        "Here.\n\n<details>\n<summary>Log</summary>\n\nThe harbour froze.\n\n</details>\n\n<details>\nquay\n</details>"
+    )
+    alice.says("What happened?")
+    alice.is_answered("Here.")
+    parts = page.locator(".message .prose details")
+    expect(parts).to_have_count(2)
+    expect(parts.first.get_by_text("The harbour froze.")).to_be_hidden()
+    page.keyboard.press("Control+Shift+F")
+    page.locator("#find-words").fill("harbour")
+    expect(page.locator("#find-count")).to_have_text("1")
+    page.keyboard.press("Enter")
+    expect(parts.first.get_by_text("The harbour froze.")).to_be_visible()
+    expect(parts.last).not_to_have_attribute("open", "")
     assert alice.complaints == []
 
 

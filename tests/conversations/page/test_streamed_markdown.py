@@ -102,6 +102,19 @@ def test_a_list_is_shown_as_far_as_its_lines_have_ended() -> None:
     assert reply.tail == "So. Then\n"
 
 
+def test_a_part_to_open_is_open_until_it_has_ended() -> None:
+    reply = StreamedMarkdown("id")
+    assert reply.add("<details>\n<summary>Log</summary>\n- **one**\n- tw") == ""
+    assert reply.drawn == (
+        '<details open="">\n<summary>Log</summary>\n<ul>\n<li><strong>one</strong></li>\n</ul>\n</details>\n'
+        '<div class="streaming" id="text-id">- tw</div>'
+    )
+    assert reply.add("o\n\n</details>\n") == (
+        "<details>\n<summary>Log</summary>\n<ul>\n<li><strong>one</strong></li>\n<li>two</li>\n</ul>\n</details>\n"
+    )
+    assert reply.tail == ""
+
+
 def test_what_is_written_into_a_place_that_a_page_does_not_have_is_named_by_how_far_it_was_read() -> None:
     reply = StreamedMarkdown("id")
     before = reply.place
